@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/core/sink.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/core/vec.h"
+
+void sink_init_memory(struct sink *sink)
+{
+	memset(sink, 0, sizeof(*sink));
+}
+
+void sink_init_file(struct sink *sink, FILE *file)
+{
+	memset(sink, 0, sizeof(*sink));
+	sink->file = file;
+}
+
+void sink_write(struct sink *sink, const void *data, size_t len)
+{
+	if (sink->error || !len)
+		return;
+	if (sink->file) {
+		if (fwrite(data, 1, len, sink->file) != len)
+			sink->error = errno ? -errno : -EIO;
+		sink->len += len;
+		return;
+	}
+	if (sink->len + len + 1 > sink->capacity) {
+		char *grown = vec_grow(sink->data, &sink->capacity,
+				       sink->len + len + 1, 1);
+
+		if (!grown) {
+			sink->error = -ENOMEM;
+			return;
+		}
+		sink->data = grown;
+	}
+	memcpy(sink->data + sink->len, data, len);
+	sink->len += len;
+	sink->data[sink->len] = '\0';
+}
+
+void sink_puts(struct sink *sink, const char *text)
+{
+	sink_write(sink, text, strlen(text));
+}
+
+void sink_printf(struct sink *sink, const char *format, ...)
+{
+	char small[512];
+	char *text = small;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(small, sizeof(small), format, args);
+	va_end(args);
+	if (len < 0)
+		return;
+	if ((size_t)len >= sizeof(small)) {
+		text = malloc((size_t)len + 1);
+		if (!text) {
+			sink->error = -ENOMEM;
+			return;
+		}
+		va_start(args, format);
+		vsnprintf(text, (size_t)len + 1, format, args);
+		va_end(args);
+	}
+	sink_write(sink, text, (size_t)len);
+	if (text != small)
+		free(text);
+}
+
+int sink_done(struct sink *sink)
+{
+	int error = sink->error;
+
+	free(sink->data);
+	memset(sink, 0, sizeof(*sink));
+	return error;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happened in the traced program, one event after another, whatever
+ * format it was read from.
+ *
+ * Layer: event.
+ */
+#ifndef REPORT_EVENT_EVENT_H
+#define REPORT_EVENT_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum event_kind {
+	EVENT_ALLOC,   /* a block came to be */
+	EVENT_FREE,    /* a block is gone */
+	EVENT_MMAP,
+	EVENT_MUNMAP,
+	EVENT_MREMAP,
+	EVENT_MALLOPT,
+	EVENT_RSS,     /* resident memory of the process was measured */
+	EVENT_LOST,    /* the tracer could not record something here */
+};
+
+/* Which function of the program's allocator was called. */
+enum event_call {
+	CALL_NONE,
+	CALL_MALLOC,
+	CALL_CALLOC,
+	CALL_MEMALIGN, /* posix_memalign, aligned_alloc, memalign, valloc, … */
+	CALL_NEW,
+	CALL_FREE,
+	CALL_DELETE,
+	CALL_REALLOC,
+	CALL_COUNT,
+};
+
+/* Return: "malloc", "operator new", …; static storage. */
+const char *event_call_name(enum event_call call);
+
+/**
+ * struct event
+ * @tick:  trace clock; within a lane never falling
+ * @addr:  block or map; MALLOPT: param
+ * @size:  requested bytes or map length; RSS: bytes; LOST: count;
+ *         MALLOPT: value
+ * @a:     ALLOC: slack (usable - requested) bytes; MMAP: prot | flags << 32;
+ *         MREMAP: new address; MALLOPT: result; LOST: enum trace_lost_reason
+ * @b:     ALLOC: alignment asked for or 0; MMAP: offset; MREMAP: new length
+ * @stack: node in struct stacks
+ * @fd:    MMAP: descriptor; MREMAP: flags
+ * @kind:  enum event_kind
+ * @call:  enum event_call, ALLOC and FREE only
+ *
+ * A realloc is a FREE of the old block followed in the same lane by an ALLOC
+ * of the new one, both with CALL_REALLOC.  Between the two no other event of
+ * the lane occurs, but events of other lanes may.
+ * Signed values (MALLOPT) are cast from int64_t.
+ */
+struct event {
+	uint64_t tick;
+	uint64_t addr;
+	uint64_t size;
+	uint64_t a;
+	uint64_t b;
+	uint32_t stack;
+	int32_t fd;
+	uint8_t kind;
+	uint8_t call;
+};
+
+/* Events of one lane in the order they happened; @items owned by the lane and
+   valid until its next batch is read. */
+struct event_batch {
+	const struct event *items;
+	size_t count;
+};
+
+#endif /* REPORT_EVENT_EVENT_H */

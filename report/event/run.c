@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/event/run.h"
+
+#include <string.h>
+
+void run_done(struct run *run)
+{
+	findings_done(&run->damage);
+	arena_done(&run->arena);
+	memset(run, 0, sizeof(*run));
+}
+
+double run_seconds(const struct run *run, uint64_t tick)
+{
+	if (tick <= run->first_tick)
+		return 0;
+	return (double)(tick - run->first_tick) * run->tick_ns * 1e-9;
+}
+
+double run_duration(const struct run *run)
+{
+	return run_seconds(run, run->last_tick);
+}
+
+uint64_t run_tick(const struct run *run, double seconds)
+{
+	double ticks;
+
+	if (seconds <= 0 || run->tick_ns <= 0)
+		return run->first_tick;
+	ticks = seconds * 1e9 / run->tick_ns;
+	if (ticks >= (double)(UINT64_MAX - run->first_tick))
+		return UINT64_MAX;
+	return run->first_tick + (uint64_t)ticks;
+}
+
+const struct run_thread *run_thread_find(const struct run *run,
+					 uint32_t number)
+{
+	size_t low = 0, high = run->thread_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (run->threads[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < run->thread_count && run->threads[low].number == number)
+		return &run->threads[low];
+	return NULL;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a trace says about its run besides the events: the program, clock,
+ * threads, modules, how it ended, and what is missing.
+ *
+ * Layer: event.
+ */
+#ifndef REPORT_EVENT_RUN_H
+#define REPORT_EVENT_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/core/arena.h"
+#include "report/core/diag.h"
+#include "report/core/module.h"
+
+enum run_end {
+	RUN_END_MISSING,    /* no end record: killed, or a copy of a live file */
+	RUN_END_EXIT,
+	RUN_END_QUICK_EXIT,
+	RUN_END__EXIT,
+	RUN_END_ABORT,
+	RUN_END_SIGNAL,
+	RUN_END_EXEC,
+};
+
+/**
+ * struct run_thread
+ * @number: lane number in struct event terms plus one; as in the trace
+ * @name:   sanitised, "" if unknown
+ */
+struct run_thread {
+	uint32_t number;
+	uint32_t tid;
+	const char *name;
+	uint64_t start_tick;
+	uint64_t end_tick; /* UINT64_MAX if it was alive at the end */
+};
+
+/**
+ * struct run - all text sanitised, owned by @arena
+ * @trace_path:   as given by the user
+ * @first_tick:   start of tracing
+ * @last_tick:    of the last event or end record
+ * @tick_ns:      nanoseconds a tick
+ * @start_realtime_ns: at @first_tick, since 1970; 0 if unknown
+ * @end_status:   exit status or signal number; -1 unknown
+ * @events_declared: as the end record says; 0 if unknown
+ * @events_lost:  not recorded by the tracer (sum of LOST and the end record)
+ * @damage:       what could not be read, with offsets
+ * @damaged_bytes: of the file, skipped
+ * @events_skipped: in damaged chunks whose header was readable
+ * @live_events:  taken from PATH.live
+ * @has_free_stacks, @has_usable: what the format carried
+ */
+struct run {
+	struct arena arena;
+	const char *trace_path;
+	const char *format; /* name of the input format and version */
+	uint64_t trace_bytes;
+	uint32_t pid;
+	const char *executable;
+	const char *directory;
+	const char *const *arguments;
+	size_t argument_count;
+	const char *tracer_version;
+	uint64_t first_tick;
+	uint64_t last_tick;
+	double tick_ns;
+	uint64_t start_realtime_ns;
+	enum run_end end;
+	int32_t end_status;
+	const char *exec_program;
+	uint64_t peak_rss_bytes; /* 0 if unknown */
+	uint64_t events_declared;
+	uint64_t events_lost;
+	struct findings damage;
+	uint64_t damaged_bytes;
+	uint64_t events_skipped;
+	uint64_t live_events;
+	bool truncated; /* the file ends in the middle of a chunk */
+	bool has_free_stacks;
+	bool has_usable;
+	struct run_thread *threads; /* sorted by number */
+	size_t thread_count;
+	struct module_map modules;
+};
+
+void run_done(struct run *run);
+
+/* Return: seconds from the start of the run; negative never. */
+double run_seconds(const struct run *run, uint64_t tick);
+
+/* Return: length of the run in seconds. */
+double run_duration(const struct run *run);
+
+/* Return: the tick at @seconds from the start, clamped to 0 … UINT64_MAX. */
+uint64_t run_tick(const struct run *run, double seconds);
+
+/* Return: the thread, NULL if unknown. */
+const struct run_thread *run_thread_find(const struct run *run,
+					 uint32_t number);
+
+#endif /* REPORT_EVENT_RUN_H */

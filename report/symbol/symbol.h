@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From addresses to functions, files, lines and inlined frames, with
+ * elfutils' libdw.
+ *
+ * Layer: symbol.  May include core/ and source/.
+ */
+#ifndef REPORT_SYMBOL_SYMBOL_H
+#define REPORT_SYMBOL_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/core/module.h"
+
+struct diag;
+struct symbols;
+
+enum symbol_quality {
+	SYMBOL_ADDRESS,  /* in no module: only the address is known */
+	SYMBOL_MODULE,   /* module and offset */
+	SYMBOL_FUNCTION, /* function, from a symbol table or DWARF */
+	SYMBOL_LINE,     /* function, file and line */
+	SYMBOL_QUALITY_COUNT,
+};
+
+/**
+ * struct symbol_frame - one function, inlined or not, at an address
+ * @function: demangled, never NULL; where unknown "module+0xoffset", and
+ *            "0xaddress" outside of modules.  Offset: ELF virtual address
+ * @file:     source path, NULL if unknown
+ * @line:     1-based, 0 if unknown
+ * @module:   base name, never NULL, "" outside of modules
+ * @is_inlined: inlined into the next frame of the array
+ * @id:       equal for frames with equal function, file, line and module; dense
+ *            from 0
+ *
+ * All text sanitised and owned by the struct symbols.
+ */
+struct symbol_frame {
+	const char *function;
+	const char *file;
+	const char *module;
+	uint32_t line;
+	uint32_t id;
+	bool is_inlined;
+	uint8_t quality; /* enum symbol_quality */
+};
+
+/* How well one module could be read; for the report's table of modules. */
+struct symbol_module_status {
+	const struct module *module;
+	const char *debug_path; /* where DWARF came from, NULL if there is none */
+	const char *note; /* why not better: "no such file", "build ID differs",
+			     "stripped", …; "" if all is well */
+	uint64_t addresses; /* distinct addresses looked up */
+	uint64_t resolved[SYMBOL_QUALITY_COUNT];
+};
+
+/**
+ * symbols_new() - nothing is opened before an address asks for it
+ * @modules:   borrowed
+ * @debug_dirs: @debug_dir_count directories, searched before the system's
+ *             (DIR/.build-id/xx/….debug, DIR/PATH.debug, DIR/BASENAME.debug,
+ *             DIR/BASENAME, DIR/PATH); borrowed
+ *
+ * Return: owned by the caller, NULL when out of memory.
+ */
+struct symbols *symbols_new(const struct module_map *modules,
+			    const char *const *debug_dirs,
+			    size_t debug_dir_count);
+void symbols_free(struct symbols *symbols);
+
+/**
+ * symbols_resolve() - frames at a return address, innermost first
+ * @pc_key:    return address; the call before it is looked up
+ * @ret_count: at least 1
+ *
+ * Never fails: what cannot be resolved reads module+0xoffset.  Results are
+ * kept, so a second call for a key costs one hash lookup.  Not thread-safe.
+ *
+ * Return: frames, valid as long as @symbols.
+ */
+const struct symbol_frame *symbols_resolve(struct symbols *symbols,
+					   uint64_t pc_key, size_t *ret_count);
+
+/* Whether @pc_key lies in the tracer itself. */
+bool symbols_is_tracer(const struct symbols *symbols, uint64_t pc_key);
+
+/* Return: @ret_count rows, one a module that was looked at, by address;
+   owned by @symbols. */
+const struct symbol_module_status *
+symbols_module_status(struct symbols *symbols, size_t *ret_count);
+
+#endif /* REPORT_SYMBOL_SYMBOL_H */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace file: constants and fixed layouts shared by the tracer, which
+ * writes them, and report/input, which trusts none of them.
+ *
+ * docs/trace-format.md is the authority; this header restates it for the
+ * compiler.  Everything is little-endian; the structs below have no padding
+ * and are copied with memcpy, never cast from file bytes.
+ */
+#ifndef TRACER_TRACE_FORMAT_H
+#define TRACER_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define TRACE_MAGIC "\211MPROF\r\n"      /* 8 bytes, no terminator */
+#define TRACE_LIVE_MAGIC "\211MPLIVE\n"  /* 8 bytes, no terminator */
+#define TRACE_CHUNK_MAGIC "\376MPchnk\n" /* 8 bytes, no terminator */
+#define TRACE_MAGIC_LEN 8
+
+enum {
+	TRACE_VERSION_MAJOR = 1, /* a reader refuses a newer major version */
+	TRACE_VERSION_MINOR = 0, /* and skips what a newer minor one adds */
+};
+
+#define TRACE_BYTE_ORDER UINT32_C(0x0a0b0c0d)
+
+/* First bytes of the file. */
+struct trace_preamble {
+	uint8_t magic[8];
+	uint16_t version_major;
+	uint16_t version_minor;
+	uint32_t byte_order; /* TRACE_BYTE_ORDER */
+	uint64_t trace_id;   /* random; ties PATH.live to PATH */
+	uint64_t checksum;   /* XXH64, seed 0, of the 24 bytes before it */
+};
+
+/* Every chunk starts with one of these; @stored_len payload bytes follow. */
+struct trace_chunk_header {
+	uint8_t magic[8];
+	uint16_t type;  /* enum trace_chunk_type */
+	uint16_t flags; /* TRACE_CHUNK_ZSTD */
+	uint32_t thread;     /* thread number, 0 where no thread is concerned */
+	uint32_t stored_len; /* payload bytes in the file */
+	uint32_t raw_len;    /* payload bytes after decompression */
+	uint64_t first_tick; /* EVENTS: base of the first event's time delta */
+	uint64_t last_tick;  /* EVENTS: time of the last event */
+	uint32_t event_count;
+	uint32_t sequence; /* EVENTS: 0, 1, 2, … within one thread */
+	uint64_t payload_checksum; /* XXH64, seed 0, of the stored payload */
+	uint64_t reserved;         /* 0 */
+	uint64_t header_checksum;  /* XXH64, seed 0, of the 64 bytes before it */
+};
+
+enum trace_chunk_flags {
+	TRACE_CHUNK_ZSTD = 1, /* the payload is one zstd frame */
+};
+
+enum trace_chunk_type {
+	TRACE_CHUNK_PROCESS = 1,
+	TRACE_CHUNK_EVENTS = 2,
+	TRACE_CHUNK_MODULE = 3,
+	TRACE_CHUNK_UNLOAD = 4,
+	TRACE_CHUNK_THREAD = 5,
+	TRACE_CHUNK_CLOCK = 6,
+	TRACE_CHUNK_LOST = 7,
+	TRACE_CHUNK_END = 8,
+};
+
+/* Limits a reader enforces before it allocates. */
+#define TRACE_RAW_LEN_MAX (UINT32_C(16) << 20)
+#define TRACE_STACK_DEPTH_MAX 65536u
+#define TRACE_STRING_LEN_MAX (UINT32_C(1) << 20)
+
+/* Event tag: kind in the low five bits, flags above. */
+#define TRACE_EVENT_KIND_MASK 0x1fu
+#define TRACE_EVENT_TRUNCATED 0x20u /* outer frames of the stack are missing */
+
+enum trace_event_kind {
+	TRACE_EVENT_MALLOC = 1,
+	TRACE_EVENT_CALLOC = 2,
+	TRACE_EVENT_MEMALIGN = 3,
+	TRACE_EVENT_NEW = 4,
+	TRACE_EVENT_FREE = 5,
+	TRACE_EVENT_DELETE = 6,
+	TRACE_EVENT_REALLOC = 7,
+	TRACE_EVENT_MMAP = 8,
+	TRACE_EVENT_MUNMAP = 9,
+	TRACE_EVENT_MREMAP = 10,
+	TRACE_EVENT_MALLOPT = 11,
+	TRACE_EVENT_RSS = 12,
+	TRACE_EVENT_LOST = 13,
+	TRACE_EVENT_MARKER = 14,
+};
+
+enum trace_clock {
+	TRACE_CLOCK_TSC = 1,       /* x86-64 time-stamp counter */
+	TRACE_CLOCK_MONOTONIC = 2, /* CLOCK_MONOTONIC, nanoseconds */
+};
+
+enum trace_arch {
+	TRACE_ARCH_X86_64 = 1,
+	TRACE_ARCH_AARCH64 = 2,
+};
+
+enum trace_module_flags {
+	TRACE_MODULE_EXECUTABLE = 1, /* the program itself */
+	TRACE_MODULE_TRACER = 2,     /* libmemprof.so */
+	TRACE_MODULE_VDSO = 4,       /* mapped by the kernel, no file */
+};
+
+enum trace_thread_what {
+	TRACE_THREAD_START = 1,
+	TRACE_THREAD_NAME = 2,
+	TRACE_THREAD_END = 3,
+};
+
+enum trace_lost_reason {
+	TRACE_LOST_NESTED = 1,  /* call from a signal handler inside the tracer */
+	TRACE_LOST_MEMORY = 2,  /* no memory for the tracer's own buffers */
+	TRACE_LOST_WRITE = 3,   /* the trace file could not be written */
+	TRACE_LOST_UNWIND = 4,  /* stack could not be read, event kept */
+};
+
+enum trace_end_how {
+	TRACE_END_EXIT = 1,       /* exit() or return from main */
+	TRACE_END_QUICK_EXIT = 2, /* quick_exit() */
+	TRACE_END__EXIT = 3,      /* _exit() or _Exit() */
+	TRACE_END_ABORT = 4,      /* abort() was called */
+	TRACE_END_SIGNAL = 5,     /* written by memprof-record afterwards */
+	TRACE_END_EXEC = 6,       /* replaced by another program */
+};
+
+/* PATH.live: page 0, then slots of @slot_stride bytes. */
+#define TRACE_LIVE_PAGE 4096u
+
+struct trace_live_header {
+	uint8_t magic[8];
+	uint16_t version_major;
+	uint16_t version_minor;
+	uint32_t slot_stride; /* control page + buffer, multiple of 4096 */
+	uint64_t trace_id;
+	uint32_t pid;
+	uint32_t slot_count; /* slots the file has room for */
+};
+
+/*
+ * Start of a slot's control page; the buffer starts TRACE_LIVE_PAGE further.
+ * committed_len only grows while @sequence stays; bytes below it are whole
+ * events.  The owner stores it last (release), so a reader of a dead
+ * process's file sees whole events only.
+ */
+struct trace_live_slot {
+	uint32_t in_use; /* 1 while a thread owns the slot */
+	uint32_t thread;
+	uint32_t sequence; /* of the EVENTS chunk this buffer will become */
+	uint32_t reserved;
+	uint64_t first_tick;
+	uint64_t committed_len;
+};
+
+#endif /* TRACER_TRACE_FORMAT_H */
