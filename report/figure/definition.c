@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/figure/definition.h"
+
+#include <string.h>
+
+const struct definition definitions[] = {
+	{ "program", "Program", "The traced executable." },
+	{ "arguments", "Arguments", "Its command line, the program included." },
+	{ "run_time", "Run time",
+	  "From the start of tracing to the last event or the end record." },
+	{ "end", "End of the run",
+	  "How the program ended, as far as the trace knows." },
+	{ "peak_bytes", "Peak",
+	  "The largest sum of requested bytes of all blocks alive at one "
+	  "moment. Requested bytes are what the program asked for, not what "
+	  "its allocator took." },
+	{ "peak_time", "Time of the peak",
+	  "When the peak was first reached, in seconds from the start." },
+	{ "end_bytes", "Live at the end",
+	  "Requested bytes of the blocks still alive when the trace ends. "
+	  "Equal to leaked: a block is leaked when it was never freed." },
+	{ "leaked", "Leaked",
+	  "Allocated and never freed before the trace ended. There is no test "
+	  "whether the program could still reach the block." },
+	{ "allocations", "Allocations",
+	  "Successful calls that gave the program a block: malloc, calloc, "
+	  "realloc, aligned forms, operator new. A realloc ends one "
+	  "allocation and begins another, even when the block does not move." },
+	{ "frees", "Frees",
+	  "Calls that ended an allocation: free, operator delete, realloc." },
+	{ "allocated_bytes", "Allocated",
+	  "Sum of the requested bytes of all allocations, freed or not." },
+	{ "temporary", "Temporary",
+	  "Allocations freed by the very next allocation-related call of the "
+	  "same thread." },
+	{ "usable_bytes", "Usable",
+	  "What the allocator set aside for the blocks "
+	  "(malloc_usable_size), at the peak of requested bytes." },
+	{ "peak_share", "At the peak",
+	  "Requested bytes of the call site's blocks that were alive at the "
+	  "moment of the peak." },
+	{ "call_site", "Call site",
+	  "The innermost function outside of the allocator: who called malloc. "
+	  "All allocations with the same function, file and line count "
+	  "together, whatever their callers." },
+	{ "group", "Group",
+	  "All allocations with the same backtrace." },
+	{ "backtrace", "Backtrace",
+	  "The call stack at the moment of the call, outermost function "
+	  "first." },
+	{ "completeness", "Completeness",
+	  "Whether everything the program did is in the trace: events the "
+	  "tracer lost, damaged parts of the file, a missing end." },
+	{ "symbol_quality", "Symbol quality",
+	  "Share of allocated bytes by what is known about the frame that "
+	  "allocated them: function and line, function only, module only." },
+	{ "live_bytes", "Live bytes",
+	  "Requested bytes of the blocks alive; the highest level within each "
+	  "bin of the chart." },
+	{ "live_blocks", "Live blocks",
+	  "Number of blocks alive; the highest level within each bin." },
+	{ "rss", "Resident memory",
+	  "Physical memory of the whole process as the kernel counts it, code, "
+	  "stacks, allocator overhead and the tracer included." },
+	{ "threads", "Threads", "Threads that made at least one event." },
+	{ "events", "Events", "Everything recorded: allocations, frees, maps." },
+	{ "events_lost", "Lost events",
+	  "Calls the tracer saw but could not record, for the reason given." },
+	{ "trace_bytes", "Trace size", "Size of the trace file." },
+	{ "unmatched_frees", "Unmatched frees",
+	  "Frees of blocks whose allocation is not in the trace: made before "
+	  "tracing began, or by an allocator that is not traced, or lost." },
+	{ "overwritten", "Reused while live",
+	  "Allocations at an address whose earlier block was never seen freed: "
+	  "its free was lost or not traced. The earlier block counts as freed "
+	  "at that moment." },
+	{ "lifetime", "Lifetime",
+	  "From the allocation to the call that freed it; for a leaked block "
+	  "to the end of the trace." },
+	{ "mmaps", "Maps",
+	  "Calls of mmap, munmap and mremap made through the C library." },
+	{ "mallopts", "mallopt calls", "Calls that tuned the allocator." },
+};
+
+const size_t definition_count = sizeof(definitions) / sizeof(definitions[0]);
+
+const struct definition *definition_find(const char *id)
+{
+	for (size_t i = 0; id && i < definition_count; i++)
+		if (strcmp(definitions[i].id, id) == 0)
+			return &definitions[i];
+	return NULL;
+}

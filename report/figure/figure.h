@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Figures: what aggregations answer and outputs draw.  Every cell is typed,
+ * every column and scalar names its definition (report/figure/definition.h),
+ * so N questions and M outputs cost N + M files.
+ *
+ * All text is sanitised.  A figure and all it points to belong to the arena it
+ * was made in and are read-only for outputs.
+ *
+ * Layer: figure.  May include core/.
+ */
+#ifndef REPORT_FIGURE_FIGURE_H
+#define REPORT_FIGURE_FIGURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cell_kind {
+	CELL_NONE,    /* no value: a dash for people, absent in JSON */
+	CELL_COUNT,   /* .count */
+	CELL_BYTES,   /* .count */
+	CELL_SIGNED,  /* .number_signed */
+	CELL_SECONDS, /* .number, from the start of the run, or a duration */
+	CELL_RATIO,   /* .number, 0 to 1; percent for people */
+	CELL_ADDRESS, /* .count; "0x…" string in JSON */
+	CELL_DATE,    /* .count, ns since 1970 UTC; RFC 3339 in JSON */
+	CELL_FLAG,    /* .flag */
+	CELL_TEXT,    /* .text */
+	CELL_STACK,   /* .stack; list of frames, outermost first */
+	CELL_LIST,    /* .list; list of texts */
+};
+
+/* One function of a stack. @file is NULL if unknown, @module "" if unknown. */
+struct figure_frame {
+	const char *function;
+	const char *module;
+	const char *file;
+	uint32_t line;
+	uint64_t address; /* return address at run time */
+	bool is_inlined;  /* into the frame before it (its caller) */
+};
+
+/* @frames[0] is the outermost (process entry). */
+struct figure_stack {
+	const struct figure_frame *frames;
+	size_t count;
+	bool truncated; /* outer frames are missing */
+};
+
+struct figure_list {
+	const char *const *items;
+	size_t count;
+};
+
+struct cell {
+	enum cell_kind kind;
+	union {
+		uint64_t count;
+		int64_t number_signed;
+		double number;
+		bool flag;
+		const char *text;
+		const struct figure_stack *stack;
+		const struct figure_list *list;
+	};
+};
+
+/**
+ * struct figure_scalar - one named value
+ * @key:        JSON member, [a-z0-9_]+
+ * @label:      for people
+ * @definition: id in the table of definitions, NULL where the label says all
+ */
+struct figure_scalar {
+	const char *key;
+	const char *label;
+	const char *definition;
+	struct cell value;
+};
+
+struct figure_column {
+	const char *key;
+	const char *label;
+	const char *definition;
+	enum cell_kind kind; /* of its cells that are not CELL_NONE */
+};
+
+/* @cells: row after row, column_count each. */
+struct figure_table {
+	const struct figure_column *columns;
+	size_t column_count;
+	const struct cell *cells;
+	size_t row_count;
+};
+
+/* One curve.  @values: one a point of the x axis. */
+struct figure_curve {
+	const char *key;
+	const char *label;
+	const char *definition;
+	enum cell_kind kind; /* CELL_BYTES or CELL_COUNT */
+	const double *values;
+};
+
+/* A moment worth a mark on the x axis ("peak"). */
+struct figure_mark {
+	double seconds;
+	const char *label;
+};
+
+/**
+ * struct figure_series - values over the run
+ * @seconds: right ends of the bins, rising; @point_count of them
+ * Each value of a curve is the highest level inside its bin (the level carried
+ * in included), so no peak is lost between points.
+ */
+struct figure_series {
+	const double *seconds;
+	size_t point_count;
+	const struct figure_curve *curves;
+	size_t curve_count;
+	const struct figure_mark *marks;
+	size_t mark_count;
+};
+
+#define FIGURE_NO_NODE UINT32_MAX
+
+/**
+ * struct figure_node - a function below its callers
+ * @frame:        what it is; address of any one call; NULL for the root
+ * @total_bytes, @total_count: here and in all callees
+ * @self_bytes, @self_count:   here alone
+ * @first_child, @next_sibling: or FIGURE_NO_NODE; siblings by falling total
+ *                of the tree's cost, ties by name, module, file, line
+ *
+ * total == self + sum of the children's totals.
+ */
+struct figure_node {
+	const struct figure_frame *frame;
+	uint64_t total_bytes;
+	uint64_t total_count;
+	uint64_t self_bytes;
+	uint64_t self_count;
+	uint32_t first_child;
+	uint32_t next_sibling;
+};
+
+/**
+ * struct figure_tree
+ * @nodes:     nodes[0] is the root; a child's number is greater than its
+ *             parent's
+ * @by_count:  the cost that decides widths and order is the count, else bytes
+ * @callees_first: inverted: children are callers
+ * @cost_label: what the cost is, "bytes allocated and never freed"
+ */
+struct figure_tree {
+	const struct figure_node *nodes;
+	uint32_t node_count;
+	bool by_count;
+	bool callees_first;
+	const char *cost_label;
+};
+
+enum figure_severity { FIGURE_INFO, FIGURE_WARNING, FIGURE_ERROR };
+
+/* A paragraph for people.  Plain text. */
+struct figure_note {
+	enum figure_severity severity;
+	const char *text;
+};
+
+enum figure_kind {
+	FIGURE_SCALARS, /* only its scalars */
+	FIGURE_TABLE,
+	FIGURE_SERIES,
+	FIGURE_TREE,
+	FIGURE_NOTE,
+	FIGURE_GROUP, /* its children, in order */
+};
+
+/**
+ * struct figure
+ * @id:       [a-z0-9_.-]+, unique in a report; member name inside a group's
+ *            JSON; the name templates use
+ * @schema:   JSON documents: "memprof/SCHEMA/1", NULL if never one by itself
+ * @title:    for people, may be ""
+ * @caption:  one sentence below the title, may be NULL: what is shown, what
+ *            was left out ("20 of 1,234 rows")
+ * @rows_key: TABLE as a JSON document: member that holds the rows
+ * @scalars:  SCALARS: the values; other kinds: facts beside the rows
+ *            (total_count); @scalar_count of them
+ */
+struct figure {
+	enum figure_kind kind;
+	const char *id;
+	const char *schema;
+	const char *title;
+	const char *caption;
+	const char *rows_key;
+	const struct figure_scalar *scalars;
+	size_t scalar_count;
+	union {
+		struct figure_table table;
+		struct figure_series series;
+		struct figure_tree tree;
+		struct figure_note note;
+		struct {
+			const struct figure *const *children;
+			size_t child_count;
+		};
+	};
+};
+
+/* Convenience makers of cells. */
+static inline struct cell cell_none(void)
+{
+	return (struct cell){ .kind = CELL_NONE };
+}
+static inline struct cell cell_count(uint64_t n)
+{
+	return (struct cell){ .kind = CELL_COUNT, .count = n };
+}
+static inline struct cell cell_bytes(uint64_t n)
+{
+	return (struct cell){ .kind = CELL_BYTES, .count = n };
+}
+static inline struct cell cell_signed(int64_t n)
+{
+	return (struct cell){ .kind = CELL_SIGNED, .number_signed = n };
+}
+static inline struct cell cell_seconds(double s)
+{
+	return (struct cell){ .kind = CELL_SECONDS, .number = s };
+}
+static inline struct cell cell_ratio(double r)
+{
+	return (struct cell){ .kind = CELL_RATIO, .number = r };
+}
+static inline struct cell cell_address(uint64_t a)
+{
+	return (struct cell){ .kind = CELL_ADDRESS, .count = a };
+}
+static inline struct cell cell_flag(bool f)
+{
+	return (struct cell){ .kind = CELL_FLAG, .flag = f };
+}
+static inline struct cell cell_text(const char *t)
+{
+	return (struct cell){ .kind = t ? CELL_TEXT : CELL_NONE, .text = t };
+}
+static inline struct cell cell_stack(const struct figure_stack *s)
+{
+	return (struct cell){ .kind = s ? CELL_STACK : CELL_NONE, .stack = s };
+}
+
+#endif /* REPORT_FIGURE_FIGURE_H */

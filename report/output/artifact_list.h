@@ -1,0 +1,11 @@
+/* One line per artifact, in the order --help lists them.  No include guard:
+   the includer defines ARTIFACT(id) first. */
+ARTIFACT(flamegraph)  /* tree -> VIEW.flamegraph.svg */
+ARTIFACT(folded)      /* tree -> VIEW.folded */
+ARTIFACT(tree)        /* tree -> VIEW.tree.txt */
+ARTIFACT(allocations) /* table -> VIEW.allocations.json */
+ARTIFACT(groups)      /* table -> VIEW.groups.json */
+ARTIFACT(timeline)    /* series -> VIEW.timeline.svg */
+ARTIFACT(summary)     /* group -> summary.json */
+ARTIFACT(mmaps)       /* table -> mmaps.json */
+ARTIFACT(mallopts)    /* table -> mallopts.json */
