@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One allocation from beginning to end, as offered to views when its block is
+ * freed, or at the end of the trace.
+ *
+ * Layer: engine.
+ */
+#ifndef REPORT_ENGINE_RECORD_H
+#define REPORT_ENGINE_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RECORD_NEVER UINT64_MAX /* free_tick, free_order of a leaked block */
+
+/**
+ * struct record
+ * @id:          number of the allocation in the order of time, from 0
+ * @alloc_tick:  when the allocating call returned
+ * @free_tick:   when the freeing call began, or RECORD_NEVER
+ * @alloc_order, @free_order: number of the event among all events, in the
+ *               order of time; unlike ticks never equal
+ * @size:        requested bytes
+ * @usable:      bytes the allocator set aside, >= @size where known
+ * @stack, @free_stack: nodes in struct stacks; @free_stack 0 if unknown
+ * @group:       number of the allocation's backtrace, dense from 0
+ * @thread, @free_thread: numbers as in the trace
+ * @call, @free_call: enum event_call
+ * @chain_position: how many reallocs led here, 0 for a first block
+ * @is_temporary: freed by the very next allocation-related call of the
+ *               allocating thread
+ */
+struct record {
+	uint64_t id;
+	uint64_t alloc_tick;
+	uint64_t free_tick;
+	uint64_t alloc_order;
+	uint64_t free_order;
+	uint64_t addr;
+	uint64_t size;
+	uint64_t usable;
+	uint32_t stack;
+	uint32_t free_stack;
+	uint32_t group;
+	uint32_t thread;
+	uint32_t free_thread;
+	uint32_t chain_position;
+	uint8_t call;
+	uint8_t free_call;
+	bool is_temporary;
+};
+
+static inline bool record_is_leaked(const struct record *record)
+{
+	return record->free_order == RECORD_NEVER;
+}
+
+#endif /* REPORT_ENGINE_RECORD_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What to report: a spec file (docs/spec.md) or one --view.
+ */
+#ifndef REPORT_SPEC_H
+#define REPORT_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/core/arena.h"
+#include "report/filter/filter.h"
+#include "report/output/artifact.h"
+#include "report/output/page.h"
+
+struct diag;
+
+enum sort_order { SORT_ASCENDING, SORT_DESCENDING };
+
+/* What allocations and groups are sorted by. Allocations: TIMESTAMP, ADDRESS,
+   SIZE. Groups: the rest, over the allocations that passed the filter or over
+   all of the group. */
+enum sort_by {
+	SORT_DEFAULT, /* timestamp; groups: only_matched.size, falling */
+	SORT_TIMESTAMP,
+	SORT_ADDRESS,
+	SORT_SIZE,
+	SORT_MATCHED_MIN_TIMESTAMP,
+	SORT_MATCHED_MAX_TIMESTAMP,
+	SORT_MATCHED_INTERVAL,
+	SORT_MATCHED_ALLOCATED_COUNT,
+	SORT_MATCHED_LEAKED_COUNT,
+	SORT_MATCHED_SIZE,
+	SORT_ALL_MIN_TIMESTAMP,
+	SORT_ALL_MAX_TIMESTAMP,
+	SORT_ALL_INTERVAL,
+	SORT_ALL_ALLOCATED_COUNT,
+	SORT_ALL_LEAKED_COUNT,
+	SORT_ALL_SIZE,
+};
+
+#define SPEC_NO_COUNT UINT64_MAX
+enum { SPEC_ARTIFACTS_MAX = 16, SPEC_PAGES_MAX = 4 };
+
+/**
+ * struct spec_view - one [view NAME] section
+ * @name:  [A-Za-z0-9_.-]+, not starting with a dot: part of file names
+ * @title: @name if not set
+ * @count: rows of allocations and groups, SPEC_NO_COUNT for all
+ * @cost_by_count: trees show number of allocations instead of bytes
+ */
+struct spec_view {
+	const char *name;
+	const char *title;
+	struct filter_spec filter;
+	enum sort_by sort_by;
+	enum sort_order order;
+	bool has_order;
+	uint64_t count;
+	bool cost_by_count;
+	const struct artifact_format *artifacts[SPEC_ARTIFACTS_MAX];
+	size_t artifact_count;
+	uint32_t line; /* of the section, for later errors; 0 for --view */
+};
+
+/**
+ * struct spec - everything owned by @arena
+ * @path:   file it came from, "built-in" or "--view"
+ * @title:  NULL for a default made from the program's name
+ * @output: directory, NULL if not set
+ */
+struct spec {
+	struct arena arena;
+	const char *path;
+	const char *title;
+	const char *output;
+	const struct page_format *pages[SPEC_PAGES_MAX];
+	size_t page_count;
+	enum page_theme theme;
+	struct spec_view *views;
+	size_t view_count;
+};
+
+/**
+ * spec_read() - parse a spec file's text
+ * @path: for messages
+ * @text: borrowed
+ *
+ * Return: 0; -EINVAL with @diag naming file, line, what was found, what is
+ * allowed and the nearest key (for unknown keys and sections); -ENOMEM.
+ */
+int spec_read(struct spec *spec, const char *path, const char *text, size_t len,
+	      struct diag *diag);
+
+/* Reads @path and parses it.  Return: as above, or -errno. */
+int spec_load(struct spec *spec, const char *path, struct diag *diag);
+
+/**
+ * spec_view_parse() - "lifetime=only_leaked&size_min=1KiB&sort_by=size&count=3"
+ * @artifact: what --as named
+ *
+ * Keys joined by `&`, values percent-decoded as in a URL query (%41, + stays
+ * a plus).  Makes a spec with one view called "view".
+ */
+int spec_view_parse(struct spec *spec, const char *query,
+		    const struct artifact_format *artifact, struct diag *diag);
+
+void spec_done(struct spec *spec);
+
+#endif /* REPORT_SPEC_H */
