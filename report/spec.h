@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/aggregate/sort.h"
 #include "report/core/arena.h"
 #include "report/filter/filter.h"
 #include "report/output/artifact.h"
@@ -16,38 +17,13 @@
 
 struct diag;
 
-enum sort_order { SORT_ASCENDING, SORT_DESCENDING };
-
-/* What allocations and groups are sorted by. Allocations: TIMESTAMP, ADDRESS,
-   SIZE. Groups: the rest, over the allocations that passed the filter or over
-   all of the group. */
-enum sort_by {
-	SORT_DEFAULT, /* timestamp; groups: only_matched.size, falling */
-	SORT_TIMESTAMP,
-	SORT_ADDRESS,
-	SORT_SIZE,
-	SORT_MATCHED_MIN_TIMESTAMP,
-	SORT_MATCHED_MAX_TIMESTAMP,
-	SORT_MATCHED_INTERVAL,
-	SORT_MATCHED_ALLOCATED_COUNT,
-	SORT_MATCHED_LEAKED_COUNT,
-	SORT_MATCHED_SIZE,
-	SORT_ALL_MIN_TIMESTAMP,
-	SORT_ALL_MAX_TIMESTAMP,
-	SORT_ALL_INTERVAL,
-	SORT_ALL_ALLOCATED_COUNT,
-	SORT_ALL_LEAKED_COUNT,
-	SORT_ALL_SIZE,
-};
-
-#define SPEC_NO_COUNT UINT64_MAX
 enum { SPEC_ARTIFACTS_MAX = 16, SPEC_PAGES_MAX = 4 };
 
 /**
  * struct spec_view - one [view NAME] section
  * @name:  [A-Za-z0-9_.-]+, not starting with a dot: part of file names
  * @title: @name if not set
- * @count: rows of allocations and groups, SPEC_NO_COUNT for all
+ * @count: rows of allocations and groups, SORT_NO_COUNT for all
  * @cost_by_count: trees show number of allocations instead of bytes
  */
 struct spec_view {

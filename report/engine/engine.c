@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/engine/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/engine/merge.h"
+#include "report/event/event.h"
+#include "report/event/run.h"
+#include "report/event/stacks.h"
+#include "report/input/input.h"
+
+/**
+ * struct engine_lane - what must be remembered between two events of a thread
+ * @last_alloc:   address that the previous event allocated, 0 if it was
+ *                something else: a free of it now makes it temporary
+ * @chain_length: records that the realloc under way already has in its chain
+ */
+struct engine_lane {
+	uint64_t last_alloc;
+	uint32_t thread;
+	uint32_t chain_length;
+};
+
+struct engine {
+	struct input *input;
+	const struct run *run;
+	const struct stacks *stacks;
+	struct engine_lane *lanes;
+	size_t lane_count;
+	struct live_table live;
+	struct groups groups;
+	struct levels levels;
+	struct engine_totals totals;
+	const struct engine_observer *observers;
+	size_t observer_count;
+};
+
+struct engine *engine_new(struct input *input, const struct run *run,
+			  const struct stacks *stacks)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+
+	if (!engine)
+		return NULL;
+	engine->input = input;
+	engine->run = run;
+	engine->stacks = stacks;
+	engine->lane_count = input->format->lane_count(input);
+	engine->lanes = calloc(engine->lane_count + 1, sizeof(*engine->lanes));
+	if (!engine->lanes) {
+		free(engine);
+		return NULL;
+	}
+	return engine;
+}
+
+void engine_free(struct engine *engine)
+{
+	if (!engine)
+		return;
+	live_done(&engine->live);
+	groups_done(&engine->groups);
+	free(engine->lanes);
+	free(engine);
+}
+
+static int observe_record(struct engine *engine, const struct live_block *block,
+			  const struct record *end)
+{
+	struct record record = *end;
+	int status = 0;
+
+	record.id = block->id;
+	record.alloc_tick = block->alloc_tick;
+	record.alloc_order = block->alloc_order;
+	record.addr = block->addr;
+	record.size = block->size;
+	record.usable = block->usable;
+	record.stack = block->stack;
+	record.group = block->group;
+	record.thread = block->thread;
+	record.chain_position = block->chain_position;
+	record.call = block->call;
+	for (size_t i = 0; status == 0 && i < engine->observer_count; i++)
+		if (engine->observers[i].record)
+			status = engine->observers[i].record(
+				engine->observers[i].context, &record);
+	return status;
+}
+
+/* Takes @block out of all sums and the table, and shows its record. */
+static int end_block(struct engine *engine, struct live_block *block,
+		     const struct record *end)
+{
+	struct engine_totals *totals = &engine->totals;
+	struct group *group = &engine->groups.items[block->group];
+	int status = observe_record(engine, block, end);
+
+	group_note_peak(group, totals->peak_epoch);
+	group->freed_count++;
+	group->freed_bytes += block->size;
+	group->temporary_count += end->is_temporary;
+	totals->temporary_count += end->is_temporary;
+	totals->live_count--;
+	totals->live_bytes -= block->size;
+	totals->live_usable -= block->usable;
+	live_remove(&engine->live, block);
+	return status;
+}
+
+static int handle_free(struct engine *engine, struct engine_lane *lane,
+		       const struct event *event)
+{
+	struct engine_totals *totals = &engine->totals;
+	struct live_block *block = live_find(&engine->live, event->addr);
+	struct record end = {
+		.free_tick = event->tick,
+		.free_order = totals->events,
+		.free_stack = event->stack,
+		.free_thread = lane->thread,
+		.free_call = event->call,
+		.is_temporary = lane->last_alloc == event->addr,
+	};
+
+	lane->last_alloc = 0;
+	lane->chain_length = 0;
+	if (!block) {
+		totals->unmatched_frees++;
+		return 0;
+	}
+	totals->freed_count++;
+	if (event->call == CALL_REALLOC)
+		lane->chain_length = block->chain_position + 1;
+	return end_block(engine, block, &end);
+}
+
+static void note_allocation(struct engine *engine, struct group *group,
+			    const struct event *event)
+{
+	struct engine_totals *totals = &engine->totals;
+
+	group_note_peak(group, totals->peak_epoch);
+	group->allocated_count++;
+	group->allocated_bytes += event->size;
+	group->usable_bytes += event->size + event->a;
+	if (event->tick < group->first_tick)
+		group->first_tick = event->tick;
+	if (event->tick > group->last_tick)
+		group->last_tick = event->tick;
+	if (event->size < group->min_size)
+		group->min_size = event->size;
+	if (event->size > group->max_size)
+		group->max_size = event->size;
+	totals->allocated_count++;
+	totals->allocated_bytes += event->size;
+	totals->realloc_count += event->call == CALL_REALLOC;
+	totals->live_count++;
+	totals->live_bytes += event->size;
+	totals->live_usable += event->size + event->a;
+	if (totals->live_bytes > totals->peak_bytes) {
+		totals->peak_bytes = totals->live_bytes;
+		totals->peak_count = totals->live_count;
+		totals->peak_usable = totals->live_usable;
+		totals->peak_tick = event->tick;
+		totals->peak_order = totals->events;
+		totals->peak_epoch++;
+	}
+}
+
+static int handle_alloc(struct engine *engine, struct engine_lane *lane,
+			const struct event *event)
+{
+	struct engine_totals *totals = &engine->totals;
+	struct live_block *block = live_find(&engine->live, event->addr);
+	uint32_t group;
+	int status = 0;
+
+	if (block) {
+		struct record end = {
+			.free_tick = event->tick,
+			.free_order = totals->events,
+			.free_thread = lane->thread,
+		};
+
+		totals->overwritten++;
+		status = end_block(engine, block, &end);
+	}
+	group = groups_get(&engine->groups, event->stack,
+			   engine->stacks->count);
+	block = live_add(&engine->live, event->addr);
+	if (group == GROUPS_NONE || !block)
+		return -ENOMEM;
+	block->id = totals->allocated_count;
+	block->alloc_tick = event->tick;
+	block->alloc_order = totals->events;
+	block->size = event->size;
+	block->usable = event->size + event->a;
+	block->stack = event->stack;
+	block->group = group;
+	block->thread = lane->thread;
+	block->call = event->call;
+	block->chain_position =
+		event->call == CALL_REALLOC ? lane->chain_length : 0;
+	lane->last_alloc = event->addr;
+	lane->chain_length = 0;
+	note_allocation(engine, &engine->groups.items[group], event);
+	return status;
+}
+
+static int handle_other(struct engine *engine, struct engine_lane *lane,
+			const struct event *event)
+{
+	struct engine_totals *totals = &engine->totals;
+	int status = 0;
+
+	if (event->kind == EVENT_RSS) {
+		levels_set_rss(&engine->levels, event->tick, event->size);
+		if (event->size > totals->peak_rss)
+			totals->peak_rss = event->size;
+		return 0;
+	}
+	if (event->kind == EVENT_LOST)
+		return 0;
+	if (event->kind == EVENT_MALLOPT)
+		totals->mallopt_events++;
+	else
+		totals->map_events++;
+	for (size_t i = 0; status == 0 && i < engine->observer_count; i++)
+		if (engine->observers[i].event)
+			status = engine->observers[i].event(
+				engine->observers[i].context, event,
+				lane->thread);
+	return status;
+}
+
+static int handle_span(void *context, const struct event *events, size_t count,
+		       size_t lane_number)
+{
+	struct engine *engine = context;
+	struct engine_lane *lane = &engine->lanes[lane_number];
+	struct engine_totals *totals = &engine->totals;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		const struct event *event = &events[i];
+
+		if (event->kind == EVENT_ALLOC)
+			status = handle_alloc(engine, lane, event);
+		else if (event->kind == EVENT_FREE)
+			status = handle_free(engine, lane, event);
+		else
+			status = handle_other(engine, lane, event);
+		totals->events++;
+		levels_set(&engine->levels, event->tick, totals->live_bytes,
+			   totals->live_count);
+	}
+	return status;
+}
+
+static int pass_begin(struct engine *engine)
+{
+	live_done(&engine->live);
+	groups_done(&engine->groups);
+	memset(&engine->totals, 0, sizeof(engine->totals));
+	memset(engine->lanes, 0, engine->lane_count * sizeof(*engine->lanes));
+	for (size_t i = 0; i < engine->lane_count; i++)
+		engine->lanes[i].thread =
+			engine->input->format->lane_thread(engine->input, i);
+	levels_init(&engine->levels, engine->run->first_tick,
+		    engine->run->last_tick);
+	engine->input->format->rewind(engine->input);
+	return live_init(&engine->live);
+}
+
+/* What is still alive was leaked; the sums keep it. */
+static int pass_end(struct engine *engine)
+{
+	static const struct record never = {
+		.free_tick = RECORD_NEVER,
+		.free_order = RECORD_NEVER,
+	};
+	struct live_block *block = NULL;
+	int status = 0;
+
+	while (status == 0 && (block = live_next(&engine->live, block)) != NULL)
+		status = observe_record(engine, block, &never);
+	levels_finish(&engine->levels);
+	groups_settle_peak(&engine->groups, engine->totals.peak_epoch);
+	return status;
+}
+
+int engine_pass(struct engine *engine, const struct engine_observer *observers,
+		size_t observer_count, struct diag *diag)
+{
+	int status = pass_begin(engine);
+
+	engine->observers = observers;
+	engine->observer_count = observer_count;
+	if (status == 0)
+		status = merge_run(engine->input, handle_span, engine, diag);
+	if (status == 0)
+		status = pass_end(engine);
+	return status;
+}
+
+const struct engine_totals *engine_totals(const struct engine *engine)
+{
+	return &engine->totals;
+}
+
+const struct groups *engine_groups(const struct engine *engine)
+{
+	return &engine->groups;
+}
+
+const struct levels *engine_levels(const struct engine *engine)
+{
+	return &engine->levels;
+}

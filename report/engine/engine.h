@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events in, finished allocations and aggregates out.
+ *
+ * The engine merges the lanes, pairs each free with its allocation and keeps
+ * what every report needs: totals, the peak, statistics by backtrace, levels
+ * over time.  Memory is O(live blocks + backtraces), never O(events).  Views
+ * that must look at single allocations observe the records as they finish.
+ *
+ * Layer: engine.
+ */
+#ifndef REPORT_ENGINE_ENGINE_H
+#define REPORT_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/engine/groups.h"
+#include "report/engine/levels.h"
+#include "report/engine/live.h"
+#include "report/engine/record.h"
+
+struct diag;
+struct event;
+struct input;
+struct run;
+struct stacks;
+
+/**
+ * struct engine_observer - who wants to see what
+ * @record: a finished allocation; may be NULL.  Freed ones come in the order of
+ *          their frees, leaked ones after the last event
+ * @event:  MMAP, MUNMAP, MREMAP and MALLOPT events in order; may be NULL
+ *
+ * Both return 0 or a negative errno, which ends the pass.
+ */
+struct engine_observer {
+	void *context;
+	int (*record)(void *context, const struct record *record);
+	int (*event)(void *context, const struct event *event, uint32_t thread);
+};
+
+/**
+ * struct engine_totals - of the whole run; sizes are requested bytes
+ * @events:          of all kinds
+ * @unmatched_frees: frees of unknown blocks
+ * @overwritten:     allocations at an address that was still in use
+ * @peak_usable:     usable bytes of the blocks alive at the peak
+ *
+ * allocated_count - freed_count - overwritten == live_count
+ */
+struct engine_totals {
+	uint64_t events;
+	uint64_t allocated_count;
+	uint64_t allocated_bytes;
+	uint64_t freed_count;
+	uint64_t realloc_count;
+	uint64_t temporary_count;
+	uint64_t unmatched_frees;
+	uint64_t overwritten;
+	uint64_t live_count;
+	uint64_t live_bytes;
+	uint64_t live_usable;
+	uint64_t peak_bytes;
+	uint64_t peak_count; /* blocks at the moment of the peak */
+	uint64_t peak_usable;
+	uint64_t peak_tick;
+	uint64_t peak_order;
+	uint64_t peak_epoch; /* how often a new maximum was reached */
+	uint64_t peak_rss;   /* largest sample, 0 if there was none */
+	uint64_t map_events;
+	uint64_t mallopt_events;
+};
+
+struct engine;
+
+/**
+ * engine_new() - nothing is read yet
+ * @input, @run, @stacks: borrowed
+ *
+ * Return: owned by the caller, NULL when out of memory.
+ */
+struct engine *engine_new(struct input *input, const struct run *run,
+			  const struct stacks *stacks);
+void engine_free(struct engine *engine);
+
+/**
+ * engine_pass() - read the trace from start to end
+ * @observers: @observer_count of them; borrowed
+ *
+ * May be called again: each pass computes the same totals, groups and levels
+ * anew and gives every record the same numbers.
+ *
+ * Return: 0, negative errno of reading (with @diag) or of an observer.
+ */
+int engine_pass(struct engine *engine, const struct engine_observer *observers,
+		size_t observer_count, struct diag *diag);
+
+const struct engine_totals *engine_totals(const struct engine *engine);
+const struct groups *engine_groups(const struct engine *engine);
+const struct levels *engine_levels(const struct engine *engine);
+
+#endif /* REPORT_ENGINE_ENGINE_H */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statistics of each backtrace ("group": all allocations made with it).
+ *
+ * Layer: engine.
+ */
+#ifndef REPORT_ENGINE_GROUPS_H
+#define REPORT_ENGINE_GROUPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct group - what one backtrace allocated; sizes are requested bytes
+ * @stack:        its node
+ * @freed_count, @freed_bytes: of these allocations, those that ended
+ * @peak_bytes, @peak_count: alive at the moment of the run's peak; valid after
+ *                groups_settle_peak()
+ * @first_tick, @last_tick: of its allocations
+ * @peak_epoch:   number of run peaks seen when @peak_bytes was taken
+ *
+ * leaked = allocated - freed = live at the end.
+ */
+struct group {
+	uint64_t allocated_count;
+	uint64_t allocated_bytes;
+	uint64_t usable_bytes;
+	uint64_t freed_count;
+	uint64_t freed_bytes;
+	uint64_t temporary_count;
+	uint64_t first_tick;
+	uint64_t last_tick;
+	uint64_t min_size;
+	uint64_t max_size;
+	uint64_t peak_bytes;
+	uint64_t peak_count;
+	uint64_t peak_epoch;
+	uint32_t stack;
+};
+
+/**
+ * struct groups - dense, in the order of their first allocation
+ * @of_stack: group number + 1 by stack node, 0 for none
+ */
+struct groups {
+	struct group *items;
+	size_t count;
+	size_t capacity;
+	uint32_t *of_stack;
+	size_t of_stack_count;
+};
+
+#define GROUPS_NONE UINT32_MAX
+
+void groups_done(struct groups *groups);
+
+/* Return: number of the group of node @stack (there are @stack_count nodes by
+   now), made if new; GROUPS_NONE when out of memory. */
+uint32_t groups_get(struct groups *groups, uint32_t stack, uint32_t stack_count);
+
+/**
+ * group_note_peak() - call before the live bytes of @group change
+ * @epoch: how often the run's live bytes have reached a new maximum
+ *
+ * The share of every group at the peak, without walking all of them at each
+ * new maximum: what a group held at the last maximum is what it held until its
+ * next change, so it is enough to look when it changes.
+ */
+static inline void group_note_peak(struct group *group, uint64_t epoch)
+{
+	if (group->peak_epoch == epoch)
+		return;
+	group->peak_epoch = epoch;
+	group->peak_bytes = group->allocated_bytes - group->freed_bytes;
+	group->peak_count = group->allocated_count - group->freed_count;
+}
+
+/* Call once at the end, with the final epoch. */
+void groups_settle_peak(struct groups *groups, uint64_t epoch);
+
+#endif /* REPORT_ENGINE_GROUPS_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Levels over time: live bytes, live blocks and resident memory in equal bins.
+ *
+ * Layer: engine.
+ */
+#ifndef REPORT_ENGINE_LEVELS_H
+#define REPORT_ENGINE_LEVELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LEVELS_BINS = 1000 };
+
+/**
+ * struct levels
+ * @bytes, @blocks: highest level within each bin, the level that was carried
+ *         in included; so an idle bin shows the level that held, and the
+ *         highest value of all bins is the peak
+ * @rss:   last sample at or before the end of the bin; 0 before the first
+ * @bin_start: tick at which bin @bin begins; the next begins at @bin_end
+ */
+struct levels {
+	uint64_t bytes[LEVELS_BINS];
+	uint64_t blocks[LEVELS_BINS];
+	uint64_t rss[LEVELS_BINS];
+	size_t bin_count;
+	uint64_t first_tick;
+	uint64_t last_tick;
+	size_t bin;
+	uint64_t bin_end;
+	uint64_t last_bytes;
+	uint64_t last_blocks;
+	uint64_t last_rss;
+};
+
+/* Bins of equal width over first_tick … last_tick, both included. */
+void levels_init(struct levels *levels, uint64_t first_tick, uint64_t last_tick);
+
+/* Return: first tick of bin @bin; for bin_count, one past the last. */
+uint64_t levels_bin_tick(const struct levels *levels, size_t bin);
+
+/* Moves on to the bin of @tick; ticks must not fall (those that do count into
+   the current bin). */
+void levels_advance(struct levels *levels, uint64_t tick);
+
+/* The level from now on. */
+static inline void levels_set(struct levels *levels, uint64_t tick,
+			      uint64_t bytes, uint64_t blocks)
+{
+	if (tick >= levels->bin_end)
+		levels_advance(levels, tick);
+	levels->last_bytes = bytes;
+	levels->last_blocks = blocks;
+	if (bytes > levels->bytes[levels->bin])
+		levels->bytes[levels->bin] = bytes;
+	if (blocks > levels->blocks[levels->bin])
+		levels->blocks[levels->bin] = blocks;
+}
+
+void levels_set_rss(struct levels *levels, uint64_t tick, uint64_t rss);
+
+/* Carries the last level to the end. */
+void levels_finish(struct levels *levels);
+
+#endif /* REPORT_ENGINE_LEVELS_H */
