@@ -65,6 +65,9 @@ struct module {
 #define PC_KEY_ADDR(key) ((key) & ((UINT64_C(1) << PC_KEY_ADDR_BITS) - 1))
 #define PC_KEY_GENERATION(key) ((uint32_t)((key) >> PC_KEY_ADDR_BITS))
 
+/* Stands for the outer frames that the tracer's depth limit cut off. */
+#define PC_KEY_TRUNCATED UINT64_C(1)
+
 /**
  * struct module_map - the modules, indexed by address
  * @items:       sorted by (start, load_tick); owned by the arena given to

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+__extension__ typedef unsigned __int128 wide;
+
 void levels_init(struct levels *levels, uint64_t first_tick, uint64_t last_tick)
 {
 	uint64_t span = last_tick > first_tick ? last_tick - first_tick : 0;
@@ -18,10 +20,10 @@ void levels_init(struct levels *levels, uint64_t first_tick, uint64_t last_tick)
 uint64_t levels_bin_tick(const struct levels *levels, size_t bin)
 {
 	uint64_t span = levels->last_tick - levels->first_tick;
-	unsigned __int128 offset;
+	wide offset;
 
 	/* Ceiling, so that the bins differ by at most one tick. */
-	offset = ((unsigned __int128)span + 1) * bin + levels->bin_count - 1;
+	offset = ((wide)span + 1) * bin + levels->bin_count - 1;
 	return levels->first_tick + (uint64_t)(offset / levels->bin_count);
 }
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/aggregate/scope.h"
+
+#include <string.h>
+
+#include "report/core/vec.h"
+#include "report/event/stacks.h"
+#include "report/symbol/symbol.h"
+
+static void frame_fill(struct figure_frame *ret,
+		       const struct symbol_frame *frame, uint64_t pc_key)
+{
+	ret->function = frame->function;
+	ret->module = frame->module;
+	ret->file = frame->file;
+	ret->line = frame->line;
+	ret->address = PC_KEY_ADDR(pc_key);
+	ret->is_inlined = frame->is_inlined;
+}
+
+const struct figure_stack *scope_stack(const struct scope *scope,
+				       uint32_t stack)
+{
+	const struct stacks_node *nodes = scope->stacks->nodes;
+	struct figure_stack *result = arena_alloc(scope->arena, sizeof(*result));
+	struct figure_frame *frames;
+	size_t total = 0, at;
+
+	for (uint32_t node = stack; node != STACKS_ROOT;
+	     node = nodes[node].parent) {
+		size_t count;
+
+		symbols_resolve(scope->symbols, nodes[node].pc_key, &count);
+		total += count;
+	}
+	frames = arena_array(scope->arena, total, sizeof(*frames));
+	if (!result || !frames)
+		return NULL;
+	at = total;
+	for (uint32_t node = stack; node != STACKS_ROOT;
+	     node = nodes[node].parent) {
+		uint64_t pc_key = nodes[node].pc_key;
+		size_t count;
+		const struct symbol_frame *symbol =
+			symbols_resolve(scope->symbols, pc_key, &count);
+
+		result->truncated |= pc_key == PC_KEY_TRUNCATED;
+		for (size_t i = 0; i < count; i++)
+			frame_fill(&frames[--at], &symbol[i], pc_key);
+	}
+	result->frames = frames;
+	result->count = total;
+	return result;
+}
+
+struct figure_frame *scope_frame(const struct scope *scope,
+				 const struct symbol_frame *frame,
+				 uint64_t pc_key)
+{
+	struct figure_frame *result = arena_alloc(scope->arena, sizeof(*result));
+
+	if (result)
+		frame_fill(result, frame, pc_key);
+	return result;
+}
+
+double scope_ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+static struct figure *figure_make(const struct scope *scope,
+				  enum figure_kind kind, const char *id,
+				  const char *title)
+{
+	struct figure *figure = arena_alloc(scope->arena, sizeof(*figure));
+
+	if (!figure)
+		return NULL;
+	figure->kind = kind;
+	figure->id = id;
+	figure->title = title;
+	return figure;
+}
+
+const struct figure *scope_scalars(const struct scope *scope, const char *id,
+				   const char *title,
+				   const struct figure_scalar *items,
+				   size_t count)
+{
+	struct figure *figure = figure_make(scope, FIGURE_SCALARS, id, title);
+	struct figure_scalar *copy =
+		arena_array(scope->arena, count, sizeof(*copy));
+
+	if (!figure || !copy)
+		return NULL;
+	memcpy(copy, items, count * sizeof(*copy));
+	figure->scalars = copy;
+	figure->scalar_count = count;
+	return figure;
+}
+
+const struct figure *scope_group(const struct scope *scope, const char *id,
+				 const char *title,
+				 const struct figure *const *children,
+				 size_t count)
+{
+	struct figure *figure = figure_make(scope, FIGURE_GROUP, id, title);
+	const struct figure **copy =
+		arena_array(scope->arena, count, sizeof(*copy));
+
+	if (!figure || !copy)
+		return NULL;
+	figure->children = copy;
+	for (size_t i = 0; i < count; i++)
+		if (children[i])
+			copy[figure->child_count++] = children[i];
+	return figure;
+}
+
+const struct figure *scope_note(const struct scope *scope, const char *id,
+				enum figure_severity severity,
+				const char *text)
+{
+	struct figure *figure = figure_make(scope, FIGURE_NOTE, id, "");
+
+	if (!figure || !text)
+		return NULL;
+	figure->note.severity = severity;
+	figure->note.text = text;
+	return figure;
+}
+
+void table_init(struct table_maker *table, const struct figure_column *columns,
+		size_t column_count)
+{
+	memset(table, 0, sizeof(*table));
+	table->columns = columns;
+	table->column_count = column_count;
+}
+
+void table_row(struct table_maker *table)
+{
+	while (!table->failed && table->cells.count % table->column_count)
+		table_add(table, cell_none());
+}
+
+void table_add(struct table_maker *table, struct cell cell)
+{
+	struct cell *slot = vec_push(&table->cells);
+
+	if (slot)
+		*slot = cell;
+	else
+		table->failed = true;
+}
+
+struct figure *table_finish(struct table_maker *table,
+			    const struct scope *scope, const char *id,
+			    const char *title)
+{
+	struct figure *figure = figure_make(scope, FIGURE_TABLE, id, title);
+	struct cell *cells;
+
+	table_row(table);
+	cells = arena_array(scope->arena, table->cells.count, sizeof(*cells));
+	if (!figure || !cells || table->failed) {
+		vec_done(&table->cells);
+		return NULL;
+	}
+	if (table->cells.count)
+		memcpy(cells, table->cells.items,
+		       table->cells.count * sizeof(*cells));
+	figure->table.columns = table->columns;
+	figure->table.column_count = table->column_count;
+	figure->table.cells = cells;
+	figure->table.row_count = table->cells.count / table->column_count;
+	figure->rows_key = id;
+	vec_done(&table->cells);
+	return figure;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What aggregations work on, and the small makers they share.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_SCOPE_H
+#define REPORT_AGGREGATE_SCOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/core/arena.h"
+#include "report/figure/figure.h"
+
+struct engine;
+struct run;
+struct stacks;
+struct symbol_frame;
+struct symbols;
+
+/**
+ * struct scope - one finished trace; everything borrowed
+ * @arena: owns all figures
+ */
+struct scope {
+	const struct run *run;
+	const struct stacks *stacks;
+	const struct engine *engine;
+	struct symbols *symbols;
+	struct arena *arena;
+};
+
+/* Return: the frames of node @stack, outermost first, inlined functions as
+   frames of their own; NULL when out of memory. */
+const struct figure_stack *scope_stack(const struct scope *scope,
+				       uint32_t stack);
+
+/* Return: @frame as figures show it, owned by @scope->arena, or NULL. */
+struct figure_frame *scope_frame(const struct scope *scope,
+				 const struct symbol_frame *frame,
+				 uint64_t pc_key);
+
+/* Return: part / whole; 0 when there is no whole. */
+double scope_ratio(uint64_t part, uint64_t whole);
+
+/* Return: a SCALARS figure that owns a copy of @items, or NULL. */
+const struct figure *scope_scalars(const struct scope *scope, const char *id,
+				   const char *title,
+				   const struct figure_scalar *items,
+				   size_t count);
+
+/* Return: a GROUP of copies of the pointers in @children; NULL ones are left
+   out. */
+const struct figure *scope_group(const struct scope *scope, const char *id,
+				 const char *title,
+				 const struct figure *const *children,
+				 size_t count);
+
+/* Return: a NOTE figure, or NULL. */
+const struct figure *scope_note(const struct scope *scope, const char *id,
+				enum figure_severity severity,
+				const char *text);
+
+/**
+ * struct table_maker - a TABLE figure filled row by row
+ *
+ * Cells are added in the order of the columns; a short row is filled up with
+ * empty cells by the next table_row().
+ */
+struct table_maker {
+	const struct figure_column *columns; /* static storage */
+	size_t column_count;
+	struct {
+		struct cell *items;
+		size_t count;
+		size_t capacity;
+	} cells;
+	bool failed;
+};
+
+void table_init(struct table_maker *table, const struct figure_column *columns,
+		size_t column_count);
+void table_row(struct table_maker *table);
+void table_add(struct table_maker *table, struct cell cell);
+
+/* Return: the figure (rows copied to the arena), NULL when memory ran out
+   anywhere.  @table is done with. */
+struct figure *table_finish(struct table_maker *table,
+			    const struct scope *scope, const char *id,
+			    const char *title);
+
+#endif /* REPORT_AGGREGATE_SCOPE_H */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One view: the allocations that pass its filter, summed by backtrace, and the
+ * few of them that are printed.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_VIEW_H
+#define REPORT_AGGREGATE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/aggregate/sort.h"
+#include "report/engine/record.h"
+
+struct figure;
+struct filter;
+struct scope;
+struct view;
+
+/**
+ * struct view_options - all borrowed until view_free()
+ * @name, @title: of the view
+ * @rows:  how many allocations and groups are printed
+ * @keep_records: whether view_allocations() will be asked for
+ */
+struct view_options {
+	const char *name;
+	const char *title;
+	enum sort_by sort_by;
+	enum sort_order order;
+	bool has_order;
+	uint64_t rows;
+	bool cost_by_count;
+	bool keep_records;
+};
+
+/* What a view found; sizes are requested bytes. */
+struct view_totals {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t leaked_count;
+	uint64_t leaked_bytes;
+	uint64_t groups;
+};
+
+/**
+ * view_new()
+ * @filter: borrowed until the last view_add()
+ *
+ * Return: owned by the caller, NULL when out of memory.
+ */
+struct view *view_new(const struct view_options *options,
+		      struct filter *filter);
+void view_free(struct view *view);
+
+/* An engine_observer's record function; @context is a struct view. */
+int view_add(void *context, const struct record *record);
+
+const struct view_totals *view_totals(const struct view *view);
+
+/* The figures below are made after the pass; they belong to @scope->arena and
+   are NULL when out of memory. */
+
+/* SCALARS: what matched. */
+const struct figure *view_summary(const struct view *view,
+				  const struct scope *scope);
+
+/* TREE; see struct tree_options. */
+const struct figure *view_tree(const struct view *view,
+			       const struct scope *scope, bool by_line);
+
+/* TABLE of single allocations, sorted, at most `rows`. */
+const struct figure *view_allocations(struct view *view,
+				      const struct scope *scope);
+
+/* TABLE of backtraces, sorted, at most `rows`. */
+const struct figure *view_groups(const struct view *view,
+				 const struct scope *scope);
+
+#endif /* REPORT_AGGREGATE_VIEW_H */
