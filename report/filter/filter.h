@@ -86,6 +86,10 @@ extern const size_t filter_key_count;
 /* Return: the key called @name, or NULL. */
 const struct filter_key *filter_key_find(const char *name);
 
+/* Return: 0; -EINVAL with @diag->text when two conditions exclude each other
+   whatever the trace holds (size_min above size_max, from after to). */
+int filter_spec_check(const struct filter_spec *spec, struct diag *diag);
+
 /* Whether a first pass over the trace must find the peak. */
 bool filter_needs_peak(const struct filter_spec *spec);
 
@@ -116,7 +120,7 @@ struct filter *filter_new(const struct filter_spec *spec,
 			  struct diag *diag);
 void filter_free(struct filter *filter);
 
-/* Whether @record passes, both halves.  `alive_at = peak` compares event
+/* Whether @record passes, both halves.  The word `peak` compares event
    numbers, not times, so it is exact even between equal times.  A regular
    expression that runs into PCRE2's limits on a name counts as no match and
    filter_regex_failures() goes up. */
