@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/aggregate/maps.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include "report/aggregate/scope.h"
+#include "report/core/vec.h"
+#include "report/event/event.h"
+#include "report/event/run.h"
+
+struct map_call {
+	struct event event;
+	uint32_t thread;
+};
+
+void maps_done(struct maps *maps)
+{
+	vec_done(&maps->maps);
+	vec_done(&maps->mallopts);
+}
+
+#define MAPS_PUSH(list, added, from)                                           \
+	do {                                                                   \
+		struct map_call *slot;                                         \
+                                                                               \
+		(list)->total++;                                               \
+		if ((list)->count == MAPS_ROWS_MAX)                            \
+			return 0;                                              \
+		slot = vec_push(list);                                         \
+		if (!slot)                                                     \
+			return -ENOMEM;                                        \
+		slot->event = *(added);                                        \
+		slot->thread = (from);                                         \
+	} while (0)
+
+int maps_add(void *context, const struct event *event, uint32_t thread)
+{
+	struct maps *maps = context;
+
+	if (event->kind == EVENT_MALLOPT)
+		MAPS_PUSH(&maps->mallopts, event, thread);
+	else
+		MAPS_PUSH(&maps->maps, event, thread);
+	return 0;
+}
+
+static const struct figure_scalar *total_scalar(const struct scope *scope,
+						uint64_t total)
+{
+	struct figure_scalar *scalar =
+		arena_alloc(scope->arena, sizeof(*scalar));
+
+	if (scalar)
+		*scalar = (struct figure_scalar){ "total_count", "Calls", NULL,
+						  cell_count(total) };
+	return scalar;
+}
+
+static struct figure *finish(struct table_maker *table,
+			     const struct scope *scope, const char *id,
+			     const char *title, uint64_t total)
+{
+	struct figure *figure = table_finish(table, scope, id, title);
+
+	if (!figure)
+		return NULL;
+	figure->schema = id;
+	figure->scalars = total_scalar(scope, total);
+	figure->scalar_count = 1;
+	return figure->scalars ? figure : NULL;
+}
+
+static const struct figure_column map_columns[] = {
+	{ "call", "Call", "mmaps", CELL_TEXT },
+	{ "timestamp", "Time", NULL, CELL_SECONDS },
+	{ "thread", "Thread", NULL, CELL_COUNT },
+	{ "address", "Address", NULL, CELL_ADDRESS },
+	{ "length", "Length", NULL, CELL_BYTES },
+	{ "new_address", "New address", NULL, CELL_ADDRESS },
+	{ "new_length", "New length", NULL, CELL_BYTES },
+	{ "protection", "Protection", NULL, CELL_TEXT },
+	{ "flags", "Flags", NULL, CELL_TEXT },
+	{ "fd", "Descriptor", NULL, CELL_SIGNED },
+	{ "offset", "Offset", NULL, CELL_COUNT },
+	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
+};
+
+static const char *protection_text(const struct scope *scope, uint32_t prot)
+{
+	return arena_printf(scope->arena, "%c%c%c", prot & PROT_READ ? 'r' : '-',
+			    prot & PROT_WRITE ? 'w' : '-',
+			    prot & PROT_EXEC ? 'x' : '-');
+}
+
+static const char *flags_text(const struct scope *scope, uint32_t flags)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} names[] = {
+		{ MAP_FIXED, "fixed" },	      { MAP_ANONYMOUS, "anonymous" },
+		{ MAP_NORESERVE, "noreserve" }, { MAP_STACK, "stack" },
+		{ MAP_HUGETLB, "hugetlb" },     { MAP_POPULATE, "populate" },
+		{ MAP_LOCKED, "locked" },
+	};
+	const char *text = (flags & MAP_TYPE) == MAP_PRIVATE ? "private"
+							     : "shared";
+
+	for (size_t i = 0; text && i < sizeof(names) / sizeof(names[0]); i++)
+		if (flags & names[i].bit)
+			text = arena_printf(scope->arena, "%s|%s", text,
+					    names[i].name);
+	return text;
+}
+
+static void add_mmap_details(struct table_maker *table,
+			     const struct scope *scope,
+			     const struct event *event)
+{
+	uint32_t prot = (uint32_t)event->a;
+	uint32_t flags = (uint32_t)(event->a >> 32);
+
+	table_add(table, cell_none());
+	table_add(table, cell_none());
+	table_add(table, cell_text(protection_text(scope, prot)));
+	table_add(table, cell_text(flags_text(scope, flags)));
+	table_add(table, flags & MAP_ANONYMOUS ? cell_none()
+					       : cell_signed(event->fd));
+	table_add(table, flags & MAP_ANONYMOUS ? cell_none()
+					       : cell_count(event->b));
+}
+
+static void add_map(struct table_maker *table, const struct scope *scope,
+		    const struct map_call *call)
+{
+	const struct event *event = &call->event;
+	const char *name = event->kind == EVENT_MMAP	 ? "mmap"
+			   : event->kind == EVENT_MUNMAP ? "munmap"
+							 : "mremap";
+
+	table_row(table);
+	table_add(table, cell_text(name));
+	table_add(table, cell_seconds(run_seconds(scope->run, event->tick)));
+	table_add(table, cell_count(call->thread));
+	table_add(table, cell_address(event->addr));
+	table_add(table, cell_bytes(event->size));
+	if (event->kind == EVENT_MMAP) {
+		add_mmap_details(table, scope, event);
+	} else if (event->kind == EVENT_MREMAP) {
+		table_add(table, cell_address(event->a));
+		table_add(table, cell_bytes(event->b));
+	}
+	while (table->cells.count % table->column_count !=
+	       table->column_count - 1 && !table->failed)
+		table_add(table, cell_none());
+	table_add(table, cell_stack(scope_stack(scope, event->stack)));
+}
+
+const struct figure *maps_mmaps(const struct maps *maps,
+				const struct scope *scope)
+{
+	struct table_maker table;
+
+	table_init(&table, map_columns,
+		   sizeof(map_columns) / sizeof(map_columns[0]));
+	for (size_t i = 0; i < maps->maps.count; i++)
+		add_map(&table, scope, &maps->maps.items[i]);
+	return finish(&table, scope, "mmaps", "Maps", maps->maps.total);
+}
+
+static const struct figure_column mallopt_columns[] = {
+	{ "timestamp", "Time", NULL, CELL_SECONDS },
+	{ "thread", "Thread", NULL, CELL_COUNT },
+	{ "raw_param", "Parameter number", "mallopts", CELL_SIGNED },
+	{ "param", "Parameter", "mallopts", CELL_TEXT },
+	{ "value", "Value", NULL, CELL_SIGNED },
+	{ "result", "Result", NULL, CELL_SIGNED },
+	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
+};
+
+/* Values of malloc.h; NULL for others. */
+static const char *mallopt_name(int64_t param)
+{
+	switch (param) {
+	case M_MXFAST:
+		return "M_MXFAST";
+	case M_TRIM_THRESHOLD:
+		return "M_TRIM_THRESHOLD";
+	case M_TOP_PAD:
+		return "M_TOP_PAD";
+	case M_MMAP_THRESHOLD:
+		return "M_MMAP_THRESHOLD";
+	case M_MMAP_MAX:
+		return "M_MMAP_MAX";
+	case M_CHECK_ACTION:
+		return "M_CHECK_ACTION";
+	case M_PERTURB:
+		return "M_PERTURB";
+	case M_ARENA_TEST:
+		return "M_ARENA_TEST";
+	case M_ARENA_MAX:
+		return "M_ARENA_MAX";
+	default:
+		return NULL;
+	}
+}
+
+const struct figure *maps_mallopts(const struct maps *maps,
+				   const struct scope *scope)
+{
+	struct table_maker table;
+
+	table_init(&table, mallopt_columns,
+		   sizeof(mallopt_columns) / sizeof(mallopt_columns[0]));
+	for (size_t i = 0; i < maps->mallopts.count; i++) {
+		const struct map_call *call = &maps->mallopts.items[i];
+		const struct event *event = &call->event;
+
+		table_row(&table);
+		table_add(&table, cell_seconds(run_seconds(scope->run,
+							   event->tick)));
+		table_add(&table, cell_count(call->thread));
+		table_add(&table, cell_signed((int64_t)event->addr));
+		table_add(&table,
+			  cell_text(mallopt_name((int64_t)event->addr)));
+		table_add(&table, cell_signed((int64_t)event->size));
+		table_add(&table, cell_signed((int64_t)event->a));
+		table_add(&table,
+			  cell_stack(scope_stack(scope, event->stack)));
+	}
+	return finish(&table, scope, "mallopts", "mallopt calls",
+		      maps->mallopts.total);
+}

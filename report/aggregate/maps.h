@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of mmap, munmap, mremap and mallopt.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_MAPS_H
+#define REPORT_AGGREGATE_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct event;
+struct figure;
+struct scope;
+
+enum { MAPS_ROWS_MAX = 100000 };
+
+/**
+ * struct maps - calls in the order of time
+ *
+ * At most MAPS_ROWS_MAX of each kind are kept, the rest only counted, so that
+ * memory stays bounded.  Zero-initialised is empty.
+ */
+struct maps {
+	struct {
+		struct map_call *items;
+		size_t count;
+		size_t capacity;
+		uint64_t total;
+	} maps, mallopts;
+};
+
+void maps_done(struct maps *maps);
+
+/* An engine_observer's event function; @context is a struct maps. */
+int maps_add(void *context, const struct event *event, uint32_t thread);
+
+/* TABLEs "mmaps" and "mallopts"; NULL when out of memory. */
+const struct figure *maps_mmaps(const struct maps *maps,
+				const struct scope *scope);
+const struct figure *maps_mallopts(const struct maps *maps,
+				   const struct scope *scope);
+
+#endif /* REPORT_AGGREGATE_MAPS_H */

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/aggregate/sites.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/aggregate/scope.h"
+#include "report/core/units.h"
+#include "report/core/vec.h"
+#include "report/engine/engine.h"
+#include "report/event/stacks.h"
+#include "report/symbol/symbol.h"
+
+struct site {
+	const struct symbol_frame *frame;
+	uint64_t pc_key;
+	uint64_t cost[SITE_COST_COUNT];
+	uint64_t groups;
+};
+
+struct sites {
+	struct {
+		struct site *items; /* by frame id; frame NULL where none */
+		size_t count;
+		size_t capacity;
+	} rows;
+	struct site total;
+	uint64_t quality_bytes[SYMBOL_QUALITY_COUNT];
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Functions that programs do not think of as the ones that allocate. */
+static bool is_allocator(const char *function)
+{
+	static const char *const prefixes[] = {
+		"operator new",	  "__rust_alloc", "__rust_realloc",
+		"__rdl_",	  "__rg_",	  "alloc::alloc::",
+		"<alloc::alloc::Global",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (starts_with(function, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* The frame that stands for @stack, NULL for the empty stack. */
+static const struct symbol_frame *
+site_frame(const struct scope *scope, uint32_t stack, uint64_t *ret_pc_key)
+{
+	const struct stacks_node *nodes = scope->stacks->nodes;
+	const struct symbol_frame *innermost = NULL;
+
+	for (; stack != STACKS_ROOT; stack = nodes[stack].parent) {
+		size_t count;
+		const struct symbol_frame *frames = symbols_resolve(
+			scope->symbols, nodes[stack].pc_key, &count);
+
+		if (!innermost) {
+			innermost = frames;
+			*ret_pc_key = nodes[stack].pc_key;
+		}
+		for (size_t i = 0; i < count; i++) {
+			if (is_allocator(frames[i].function))
+				continue;
+			*ret_pc_key = nodes[stack].pc_key;
+			return &frames[i];
+		}
+	}
+	return innermost;
+}
+
+static void site_add(struct site *site, const struct group *group)
+{
+	site->cost[SITE_PEAK_BYTES] += group->peak_bytes;
+	site->cost[SITE_LEAKED_BYTES] +=
+		group->allocated_bytes - group->freed_bytes;
+	site->cost[SITE_ALLOCATED_BYTES] += group->allocated_bytes;
+	site->cost[SITE_ALLOCATIONS] += group->allocated_count;
+	site->cost[SITE_TEMPORARY] += group->temporary_count;
+	site->groups++;
+}
+
+static bool sites_add(struct sites *sites, const struct scope *scope,
+		      const struct group *group)
+{
+	uint64_t pc_key = 0;
+	const struct symbol_frame *frame =
+		site_frame(scope, group->stack, &pc_key);
+	struct site *site;
+
+	site_add(&sites->total, group);
+	if (!frame) {
+		sites->quality_bytes[SYMBOL_ADDRESS] += group->allocated_bytes;
+		return true;
+	}
+	sites->quality_bytes[frame->quality] += group->allocated_bytes;
+	while (sites->rows.count <= frame->id)
+		if (!vec_push(&sites->rows))
+			return false;
+	site = &sites->rows.items[frame->id];
+	site->frame = frame;
+	site->pc_key = pc_key;
+	site_add(site, group);
+	return true;
+}
+
+struct sites *sites_compute(const struct scope *scope)
+{
+	const struct groups *groups = engine_groups(scope->engine);
+	struct sites *sites = calloc(1, sizeof(*sites));
+
+	for (size_t i = 0; sites && i < groups->count; i++) {
+		if (sites_add(sites, scope, &groups->items[i]))
+			continue;
+		sites_free(sites);
+		sites = NULL;
+	}
+	return sites;
+}
+
+void sites_free(struct sites *sites)
+{
+	if (!sites)
+		return;
+	vec_done(&sites->rows);
+	free(sites);
+}
+
+const char *site_cost_name(enum site_cost cost)
+{
+	static const char *const names[SITE_COST_COUNT] = {
+		[SITE_PEAK_BYTES] = "peak",
+		[SITE_LEAKED_BYTES] = "leaked",
+		[SITE_ALLOCATED_BYTES] = "allocated",
+		[SITE_ALLOCATIONS] = "count",
+		[SITE_TEMPORARY] = "temporary",
+	};
+
+	return names[cost];
+}
+
+struct site_order {
+	enum site_cost cost;
+};
+
+static int compare_sites(const void *a, const void *b, void *context)
+{
+	const struct site_order *order = context;
+	const struct site *x = *(const struct site *const *)a;
+	const struct site *y = *(const struct site *const *)b;
+	uint64_t cost_x = x->cost[order->cost], cost_y = y->cost[order->cost];
+	int result;
+
+	if (cost_x != cost_y)
+		return cost_x > cost_y ? -1 : 1;
+	result = strcmp(x->frame->function, y->frame->function);
+	if (result)
+		return result;
+	return (x->frame->id > y->frame->id) - (x->frame->id < y->frame->id);
+}
+
+static const struct figure_column site_columns[] = {
+	{ "function", "Function", "call_site", CELL_TEXT },
+	{ "location", "Location", NULL, CELL_TEXT },
+	{ "module", "Module", NULL, CELL_TEXT },
+	{ "peak_bytes", "At the peak", "peak_share", CELL_BYTES },
+	{ "leaked_bytes", "Leaked", "leaked", CELL_BYTES },
+	{ "allocated_bytes", "Allocated", "allocated_bytes", CELL_BYTES },
+	{ "allocations", "Allocations", "allocations", CELL_COUNT },
+	{ "temporary", "Temporary", "temporary", CELL_COUNT },
+	{ "share", "Share", NULL, CELL_RATIO },
+	{ "backtraces", "Backtraces", "backtrace", CELL_COUNT },
+};
+
+static void add_site(struct table_maker *table, const struct scope *scope,
+		     const struct site *site, enum site_cost cost,
+		     uint64_t total)
+{
+	const struct symbol_frame *frame = site->frame;
+
+	table_row(table);
+	table_add(table, cell_text(frame->function));
+	table_add(table, frame->file
+			 ? cell_text(arena_printf(scope->arena, "%s:%u",
+						  frame->file, frame->line))
+			 : cell_none());
+	table_add(table, cell_text(frame->module));
+	table_add(table, cell_bytes(site->cost[SITE_PEAK_BYTES]));
+	table_add(table, cell_bytes(site->cost[SITE_LEAKED_BYTES]));
+	table_add(table, cell_bytes(site->cost[SITE_ALLOCATED_BYTES]));
+	table_add(table, cell_count(site->cost[SITE_ALLOCATIONS]));
+	table_add(table, cell_count(site->cost[SITE_TEMPORARY]));
+	table_add(table, cell_ratio(scope_ratio(site->cost[cost], total)));
+	table_add(table, cell_count(site->groups));
+}
+
+static const char *const site_titles[SITE_COST_COUNT] = {
+	[SITE_PEAK_BYTES] = "Top call sites at the peak",
+	[SITE_LEAKED_BYTES] = "Top call sites by leaked bytes",
+	[SITE_ALLOCATED_BYTES] = "Top call sites by allocated bytes",
+	[SITE_ALLOCATIONS] = "Top call sites by number of allocations",
+	[SITE_TEMPORARY] = "Top call sites by temporary allocations",
+};
+
+static void add_sorted(struct table_maker *table, const struct sites *sites,
+		       const struct scope *scope, enum site_cost cost,
+		       size_t rows, size_t *ret_total)
+{
+	const struct site **sorted =
+		calloc(sites->rows.count + 1, sizeof(const struct site *));
+	struct site_order order = { .cost = cost };
+	size_t count = 0;
+
+	if (!sorted) {
+		table->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < sites->rows.count; i++)
+		if (sites->rows.items[i].frame &&
+		    sites->rows.items[i].cost[cost])
+			sorted[count++] = &sites->rows.items[i];
+	qsort_r(sorted, count, sizeof(*sorted), compare_sites, &order);
+	for (size_t i = 0; i < count && i < rows; i++)
+		add_site(table, scope, sorted[i], cost,
+			 sites->total.cost[cost]);
+	free(sorted);
+	*ret_total = count;
+}
+
+const struct figure *sites_top(const struct sites *sites,
+			       const struct scope *scope, enum site_cost cost,
+			       size_t rows, const char *id)
+{
+	char shown[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
+	struct table_maker table;
+	struct figure *figure;
+	size_t total = 0;
+
+	table_init(&table, site_columns,
+		   sizeof(site_columns) / sizeof(site_columns[0]));
+	add_sorted(&table, sites, scope, cost, rows, &total);
+	figure = table_finish(&table, scope, id, site_titles[cost]);
+	if (!figure || figure->table.row_count == total)
+		return figure;
+	units_format_count(shown, sizeof(shown), figure->table.row_count);
+	units_format_count(all, sizeof(all), total);
+	figure->caption = arena_printf(scope->arena, "%s of %s call sites",
+				       shown, all);
+	return figure;
+}
+
+const struct figure *sites_symbol_quality(const struct sites *sites,
+					  const struct scope *scope)
+{
+	uint64_t total = sites->total.cost[SITE_ALLOCATED_BYTES];
+	const uint64_t *bytes = sites->quality_bytes;
+	const struct figure_scalar items[] = {
+		{ "function_and_line", "Function and line", "symbol_quality",
+		  cell_ratio(scope_ratio(bytes[SYMBOL_LINE], total)) },
+		{ "function_only", "Function only", "symbol_quality",
+		  cell_ratio(scope_ratio(bytes[SYMBOL_FUNCTION], total)) },
+		{ "module_only", "Module only", "symbol_quality",
+		  cell_ratio(scope_ratio(bytes[SYMBOL_MODULE], total)) },
+		{ "address_only", "Address only", "symbol_quality",
+		  cell_ratio(scope_ratio(bytes[SYMBOL_ADDRESS], total)) },
+	};
+
+	return scope_scalars(scope, "symbol_quality", "Symbol quality", items,
+			     sizeof(items) / sizeof(items[0]));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Call sites: who called the allocator, and how much of everything is theirs.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_SITES_H
+#define REPORT_AGGREGATE_SITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct figure;
+struct scope;
+struct sites;
+
+/**
+ * sites_compute() - sum all groups by their innermost frame
+ *
+ * The innermost frame that is not itself part of an allocator: operator new and
+ * the Rust runtime's allocation functions are passed over.  Frames with equal
+ * function, file, line and module are one call site.
+ *
+ * Return: owned by the caller, NULL when out of memory.
+ */
+struct sites *sites_compute(const struct scope *scope);
+void sites_free(struct sites *sites);
+
+enum site_cost {
+	SITE_PEAK_BYTES,
+	SITE_LEAKED_BYTES,
+	SITE_ALLOCATED_BYTES,
+	SITE_ALLOCATIONS,
+	SITE_TEMPORARY,
+	SITE_COST_COUNT,
+};
+
+/* Name of a cost in figure ids: "peak", "leaked", "allocated", "count",
+   "temporary". */
+const char *site_cost_name(enum site_cost cost);
+
+/**
+ * sites_top() - the @rows call sites with the highest @cost, none with cost 0
+ * @id: of the figure
+ *
+ * Return: TABLE, NULL when out of memory.
+ */
+const struct figure *sites_top(const struct sites *sites,
+			       const struct scope *scope, enum site_cost cost,
+			       size_t rows, const char *id);
+
+/* SCALARS: share of allocated bytes by what is known about the frame that
+   allocated them. */
+const struct figure *sites_symbol_quality(const struct sites *sites,
+					  const struct scope *scope);
+
+#endif /* REPORT_AGGREGATE_SITES_H */

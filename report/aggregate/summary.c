@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/aggregate/summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/aggregate/scope.h"
+#include "report/core/units.h"
+#include "report/core/vec.h"
+#include "report/engine/engine.h"
+#include "report/event/run.h"
+#include "report/symbol/symbol.h"
+
+static const char *signal_text(const struct scope *scope, int signal)
+{
+	const char *name = sigabbrev_np(signal);
+
+	if (signal <= 0)
+		return "killed by a signal";
+	return arena_printf(scope->arena, "killed by signal %d (SIG%s)", signal,
+			    name ? name : "?");
+}
+
+const char *summary_end_text(const struct scope *scope)
+{
+	const struct run *run = scope->run;
+	const char *how = "";
+
+	switch (run->end) {
+	case RUN_END_MISSING:
+		return "unknown: the trace has no end record";
+	case RUN_END_ABORT:
+		return "abort()";
+	case RUN_END_SIGNAL:
+		return signal_text(scope, run->end_status);
+	case RUN_END_EXEC:
+		return arena_printf(scope->arena, "replaced itself by %s",
+				    run->exec_program);
+	case RUN_END_QUICK_EXIT:
+		how = "quick_exit, ";
+		break;
+	case RUN_END__EXIT:
+		how = "_exit, ";
+		break;
+	case RUN_END_EXIT:
+		break;
+	}
+	if (run->end_status < 0)
+		return arena_printf(scope->arena, "%sexit status unknown", how);
+	return arena_printf(scope->arena, "%sexit status %d", how,
+			    run->end_status);
+}
+
+static const struct figure_list *arguments(const struct scope *scope)
+{
+	struct figure_list *list = arena_alloc(scope->arena, sizeof(*list));
+
+	if (list) {
+		list->items = scope->run->arguments;
+		list->count = scope->run->argument_count;
+	}
+	return list;
+}
+
+static struct cell cell_or_none(struct cell cell, bool known)
+{
+	return known ? cell : cell_none();
+}
+
+const struct figure *summary_head(const struct scope *scope)
+{
+	const struct run *run = scope->run;
+	const struct engine_totals *totals = engine_totals(scope->engine);
+	const struct figure_list *list = arguments(scope);
+	uint64_t rss = run->peak_rss_bytes > totals->peak_rss
+			       ? run->peak_rss_bytes
+			       : totals->peak_rss;
+	const struct figure_scalar items[] = {
+		{ "program", "Program", "program", cell_text(run->executable) },
+		{ "arguments", "Command", "arguments",
+		  { .kind = list ? CELL_LIST : CELL_NONE, .list = list } },
+		{ "pid", "Process", NULL, cell_or_none(cell_count(run->pid),
+						       run->pid != 0) },
+		{ "start", "Started", NULL,
+		  cell_or_none((struct cell){ .kind = CELL_DATE,
+					      .count = run->start_realtime_ns },
+			       run->start_realtime_ns != 0) },
+		{ "run_time", "Run time", "run_time",
+		  cell_seconds(run_duration(run)) },
+		{ "end", "Ended", "end", cell_text(summary_end_text(scope)) },
+		{ "peak_bytes", "Peak", "peak_bytes",
+		  cell_bytes(totals->peak_bytes) },
+		{ "peak_blocks", "Blocks at the peak", "peak_bytes",
+		  cell_count(totals->peak_count) },
+		{ "peak_usable_bytes", "Usable at the peak", "usable_bytes",
+		  cell_or_none(cell_bytes(totals->peak_usable),
+			       run->has_usable) },
+		{ "peak_time", "Time of the peak", "peak_time",
+		  cell_seconds(run_seconds(run, totals->peak_tick)) },
+		{ "peak_rss_bytes", "Peak resident memory", "rss",
+		  cell_or_none(cell_bytes(rss), rss != 0) },
+		{ "leaked_bytes", "Leaked", "leaked",
+		  cell_bytes(totals->live_bytes) },
+		{ "leaked_count", "Leaked allocations", "leaked",
+		  cell_count(totals->live_count) },
+		{ "allocations", "Allocations", "allocations",
+		  cell_count(totals->allocated_count) },
+		{ "allocated_bytes", "Allocated", "allocated_bytes",
+		  cell_bytes(totals->allocated_bytes) },
+		{ "frees", "Frees", "frees", cell_count(totals->freed_count) },
+		{ "reallocs", "Reallocs among them", "allocations",
+		  cell_count(totals->realloc_count) },
+		{ "temporary", "Temporary allocations", "temporary",
+		  cell_count(totals->temporary_count) },
+		{ "temporary_share", "Temporary of all", "temporary",
+		  cell_ratio(scope_ratio(totals->temporary_count,
+					 totals->allocated_count)) },
+		{ "backtraces", "Backtraces", "backtrace",
+		  cell_count(engine_groups(scope->engine)->count) },
+		{ "threads", "Threads", "threads",
+		  cell_count(run->thread_count) },
+		{ "map_calls", "mmap and munmap calls", "mmaps",
+		  cell_count(totals->map_events) },
+		{ "unmatched_frees", "Unmatched frees", "unmatched_frees",
+		  cell_count(totals->unmatched_frees) },
+		{ "overwritten", "Reused while live", "overwritten",
+		  cell_count(totals->overwritten) },
+		{ "events", "Events", "events", cell_count(totals->events) },
+		{ "events_lost", "Lost events", "events_lost",
+		  cell_count(run->events_lost) },
+		{ "trace_path", "Trace", NULL, cell_text(run->trace_path) },
+		{ "trace_bytes", "Trace size", "trace_bytes",
+		  cell_bytes(run->trace_bytes) },
+		{ "trace_format", "Trace format", NULL,
+		  cell_text(run->format) },
+	};
+
+	return scope_scalars(scope, "head", "Summary", items,
+			     sizeof(items) / sizeof(items[0]));
+}
+
+/* Notes under construction. */
+struct notes {
+	const struct scope *scope;
+	struct {
+		const struct figure **items;
+		size_t count;
+		size_t capacity;
+	} list;
+	bool failed;
+};
+
+static void notes_add(struct notes *notes, enum figure_severity severity,
+		      const char *text)
+{
+	const struct figure **slot = vec_push(&notes->list);
+
+	if (slot)
+		*slot = scope_note(
+			notes->scope,
+			arena_printf(notes->scope->arena, "completeness.%zu",
+				     notes->list.count - 1),
+			severity, text);
+	if (!slot || !*slot)
+		notes->failed = true;
+}
+
+static void note_damage(struct notes *notes)
+{
+	const struct run *run = notes->scope->run;
+	struct arena *arena = notes->scope->arena;
+	char bytes[UNITS_TEXT_SIZE], skipped[UNITS_TEXT_SIZE];
+	char text[2048];
+
+	if (!run->damage.count)
+		return;
+	units_format_count(bytes, sizeof(bytes), run->damaged_bytes);
+	units_format_count(skipped, sizeof(skipped), run->events_skipped);
+	notes_add(notes, FIGURE_ERROR,
+		  arena_printf(arena,
+			       "The trace is damaged: %zu finding%s, %s bytes "
+			       "skipped, at least %s events missing. Figures "
+			       "below count what could be read: blocks whose "
+			       "free was in a damaged part look leaked",
+			       run->damage.count,
+			       run->damage.count == 1 ? "" : "s", bytes,
+			       skipped));
+	for (size_t i = 0; i < run->damage.stored && i < 20; i++) {
+		diag_format(&run->damage.items[i], text, sizeof(text));
+		notes_add(notes, FIGURE_ERROR,
+			  arena_printf(arena, "%s", text));
+	}
+	if (run->damage.count > 20)
+		notes_add(notes, FIGURE_ERROR,
+			  arena_printf(arena, "and %zu more findings",
+				       run->damage.count - 20));
+}
+
+static void note_losses(struct notes *notes)
+{
+	const struct run *run = notes->scope->run;
+	const struct engine_totals *totals = engine_totals(notes->scope->engine);
+	struct arena *arena = notes->scope->arena;
+
+	if (run->events_lost)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(arena,
+				       "The tracer could not record %" PRIu64
+				       " events",
+				       run->events_lost));
+	if (run->end == RUN_END_MISSING)
+		notes_add(notes, FIGURE_WARNING,
+			  "The trace has no end record: the program was "
+			  "killed, or the file was copied while it ran. Live "
+			  "blocks are shown as leaked");
+	if (run->live_events)
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena,
+				       "%" PRIu64 " events were recovered from "
+				       "the buffers the program left behind "
+				       "(%s.live)",
+				       run->live_events, run->trace_path));
+	if (totals->overwritten)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(arena,
+				       "%" PRIu64 " allocations were at an "
+				       "address whose earlier block was never "
+				       "seen freed",
+				       totals->overwritten));
+	if (totals->unmatched_frees)
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena,
+				       "%" PRIu64 " frees of blocks whose "
+				       "allocation is not in the trace",
+				       totals->unmatched_frees));
+	if (!totals->allocated_count)
+		notes_add(notes, FIGURE_WARNING,
+			  "The trace holds no allocation: the program made "
+			  "none, or it uses an allocator that is linked "
+			  "statically and cannot be traced");
+}
+
+const struct figure *summary_completeness(const struct scope *scope)
+{
+	struct notes notes = { .scope = scope };
+	const struct figure *figure = NULL;
+
+	note_damage(&notes);
+	note_losses(&notes);
+	if (!notes.list.count)
+		notes_add(&notes, FIGURE_INFO,
+			  "Complete: every event that the tracer saw is in the "
+			  "trace");
+	if (!notes.failed)
+		figure = scope_group(scope, "completeness", "Completeness",
+				     notes.list.items, notes.list.count);
+	vec_done(&notes.list);
+	return figure;
+}
+
+static const struct figure_column thread_columns[] = {
+	{ "thread", "Thread", "threads", CELL_COUNT },
+	{ "tid", "Kernel id", NULL, CELL_COUNT },
+	{ "name", "Name", NULL, CELL_TEXT },
+	{ "start", "First seen", NULL, CELL_SECONDS },
+	{ "end", "Ended", NULL, CELL_SECONDS },
+};
+
+const struct figure *summary_threads(const struct scope *scope)
+{
+	const struct run *run = scope->run;
+	struct table_maker table;
+
+	table_init(&table, thread_columns,
+		   sizeof(thread_columns) / sizeof(thread_columns[0]));
+	for (size_t i = 0; i < run->thread_count; i++) {
+		const struct run_thread *thread = &run->threads[i];
+
+		table_row(&table);
+		table_add(&table, cell_count(thread->number));
+		table_add(&table, cell_or_none(cell_count(thread->tid),
+					       thread->tid != 0));
+		table_add(&table, cell_or_none(cell_text(thread->name),
+					       thread->name[0] != '\0'));
+		table_add(&table,
+			  cell_seconds(run_seconds(run, thread->start_tick)));
+		table_add(&table,
+			  cell_or_none(cell_seconds(run_seconds(
+					       run, thread->end_tick)),
+				       thread->end_tick != UINT64_MAX));
+	}
+	return table_finish(&table, scope, "threads", "Threads");
+}
+
+static const struct figure_column module_columns[] = {
+	{ "module", "Module", NULL, CELL_TEXT },
+	{ "build_id", "Build ID", NULL, CELL_TEXT },
+	{ "addresses", "Addresses", NULL, CELL_COUNT },
+	{ "function_and_line", "Function and line", "symbol_quality",
+	  CELL_RATIO },
+	{ "function_only", "Function only", "symbol_quality", CELL_RATIO },
+	{ "module_only", "Module only", "symbol_quality", CELL_RATIO },
+	{ "debug_file", "Debug information from", NULL, CELL_TEXT },
+	{ "note", "Note", NULL, CELL_TEXT },
+};
+
+static const char *build_id_text(const struct scope *scope,
+				 const struct module *module)
+{
+	char *text = arena_alloc(scope->arena, 2 * module->build_id_len + 1);
+
+	for (size_t i = 0; text && i < module->build_id_len; i++) {
+		text[2 * i] = "0123456789abcdef"[module->build_id[i] >> 4];
+		text[2 * i + 1] = "0123456789abcdef"[module->build_id[i] & 15];
+	}
+	return text;
+}
+
+const struct figure *summary_modules(const struct scope *scope)
+{
+	size_t count;
+	const struct symbol_module_status *rows =
+		symbols_module_status(scope->symbols, &count);
+	struct table_maker table;
+
+	table_init(&table, module_columns,
+		   sizeof(module_columns) / sizeof(module_columns[0]));
+	for (size_t i = 0; i < count; i++) {
+		const struct symbol_module_status *row = &rows[i];
+
+		table_row(&table);
+		table_add(&table, cell_text(row->module->name));
+		table_add(&table,
+			  cell_or_none(cell_text(build_id_text(scope,
+							       row->module)),
+				       row->module->build_id_len != 0));
+		table_add(&table, cell_count(row->addresses));
+		for (int quality = SYMBOL_LINE; quality >= SYMBOL_MODULE;
+		     quality--)
+			table_add(&table,
+				  cell_ratio(scope_ratio(row->resolved[quality],
+							 row->addresses)));
+		table_add(&table, cell_text(row->debug_path));
+		table_add(&table, cell_or_none(cell_text(row->note),
+					       row->note && row->note[0]));
+	}
+	return table_finish(&table, scope, "modules", "Modules");
+}
+
+static const double *level_values(const struct scope *scope,
+				  const uint64_t *levels, size_t count)
+{
+	double *values = arena_array(scope->arena, count, sizeof(*values));
+
+	for (size_t i = 0; values && i < count; i++)
+		values[i] = (double)levels[i];
+	return values;
+}
+
+const struct figure *summary_timeline(const struct scope *scope)
+{
+	const struct run *run = scope->run;
+	const struct levels *levels = engine_levels(scope->engine);
+	const struct engine_totals *totals = engine_totals(scope->engine);
+	size_t count = levels->bin_count;
+	struct figure *figure = arena_alloc(scope->arena, sizeof(*figure));
+	struct figure_curve *curves =
+		arena_array(scope->arena, 3, sizeof(*curves));
+	struct figure_mark *mark = arena_alloc(scope->arena, sizeof(*mark));
+	double *seconds = arena_array(scope->arena, count, sizeof(*seconds));
+
+	if (!figure || !curves || !mark || !seconds)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		seconds[i] = run_seconds(run, levels_bin_tick(levels, i + 1));
+	curves[0] = (struct figure_curve){
+		"live_bytes", "Live bytes", "live_bytes", CELL_BYTES,
+		level_values(scope, levels->bytes, count)
+	};
+	curves[1] = (struct figure_curve){
+		"live_blocks", "Live blocks", "live_blocks", CELL_COUNT,
+		level_values(scope, levels->blocks, count)
+	};
+	curves[2] = (struct figure_curve){
+		"rss", "Resident memory", "rss", CELL_BYTES,
+		level_values(scope, levels->rss, count)
+	};
+	if (!curves[0].values || !curves[1].values || !curves[2].values)
+		return NULL;
+	mark->seconds = run_seconds(run, totals->peak_tick);
+	mark->label = "peak";
+	figure->kind = FIGURE_SERIES;
+	figure->id = "timeline";
+	figure->title = "Memory over time";
+	figure->series.seconds = seconds;
+	figure->series.point_count = count;
+	figure->series.curves = curves;
+	figure->series.curve_count = totals->peak_rss ? 3 : 2;
+	figure->series.marks = mark;
+	figure->series.mark_count = totals->peak_bytes ? 1 : 0;
+	return figure;
+}
+
+bool summary_is_damaged(const struct run *run)
+{
+	return run->damage.count != 0;
+}

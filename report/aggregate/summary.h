@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The head of a report: what ran, how it ended, how much memory it took, and
+ * whether the trace tells everything.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_SUMMARY_H
+#define REPORT_AGGREGATE_SUMMARY_H
+
+#include <stdbool.h>
+
+struct figure;
+struct run;
+struct scope;
+
+/* All return NULL when out of memory. */
+
+/* SCALARS "head". */
+const struct figure *summary_head(const struct scope *scope);
+
+/* GROUP "completeness" of NOTEs, the worst first; one INFO note if nothing is
+   missing. */
+const struct figure *summary_completeness(const struct scope *scope);
+
+/* TABLE "threads". */
+const struct figure *summary_threads(const struct scope *scope);
+
+/* TABLE "modules" that an address was looked up in, with symbol quality. */
+const struct figure *summary_modules(const struct scope *scope);
+
+/* SERIES "timeline": live bytes, live blocks, resident memory if sampled. */
+const struct figure *summary_timeline(const struct scope *scope);
+
+/* Whether the report is one of a damaged trace (exit status 4). */
+bool summary_is_damaged(const struct run *run);
+
+/* Return: "exit status 0", "killed by signal 9 (SIGKILL)", …; owned by
+   @scope->arena. */
+const char *summary_end_text(const struct scope *scope);
+
+#endif /* REPORT_AGGREGATE_SUMMARY_H */
