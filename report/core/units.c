@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Formatting works on integers only: printf("%f") and strtod() follow the
+ * locale, and halves would be rounded by the platform's taste.
+ */
+#include "report/core/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t round_divide(wide value, wide divisor)
+{
+	return (uint64_t)((value + divisor / 2) / divisor);
+}
+
+/*
+ * Three significant digits of @value / @unit: "1.23", "12.3", "123".
+ * Return: the rounded quotient's integer part.
+ */
+static uint64_t format_three_digits(char *buf, size_t size, wide value,
+				    wide unit)
+{
+	uint64_t hundredths = round_divide(value * 100, unit);
+	uint64_t tenths = round_divide(value * 10, unit);
+	uint64_t ones = round_divide(value, unit);
+
+	if (hundredths < 1000) {
+		snprintf(buf, size, "%" PRIu64 ".%02u", hundredths / 100,
+			 (unsigned)(hundredths % 100));
+		return hundredths / 100;
+	}
+	if (tenths < 1000) {
+		snprintf(buf, size, "%" PRIu64 ".%u", tenths / 10,
+			 (unsigned)(tenths % 10));
+		return tenths / 10;
+	}
+	snprintf(buf, size, "%" PRIu64, ones);
+	return ones;
+}
+
+void units_format_bytes(char *buf, size_t size, uint64_t bytes)
+{
+	static const char *const names[] = { "KiB", "MiB", "GiB",
+					     "TiB", "PiB", "EiB" };
+	enum { LAST = sizeof(names) / sizeof(names[0]) - 1 };
+	char digits[UNITS_TEXT_SIZE / 2];
+	size_t i;
+
+	if (bytes < 1024) {
+		snprintf(buf, size, "%" PRIu64 " B", bytes);
+		return;
+	}
+	for (i = 0; i < LAST; i++)
+		if (format_three_digits(digits, sizeof(digits), bytes,
+					(wide)1 << 10 * (i + 1)) < 1024)
+			break;
+	if (i == LAST)
+		format_three_digits(digits, sizeof(digits), bytes,
+				    (wide)1 << 10 * (LAST + 1));
+	snprintf(buf, size, "%s %s", digits, names[i]);
+}
+
+void units_format_count(char *buf, size_t size, uint64_t count)
+{
+	char plain[24], grouped[32];
+	int len = snprintf(plain, sizeof(plain), "%" PRIu64, count);
+	size_t out = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			grouped[out++] = ',';
+		grouped[out++] = plain[i];
+	}
+	grouped[out] = '\0';
+	snprintf(buf, size, "%s", grouped);
+}
+
+enum { NS_PER_US = 1000, NS_PER_MS = 1000000 };
+#define NS_PER_S UINT64_C(1000000000)
+
+/* "1.23" of @ns in @unit_ns. Return: whether that reads below @limit. */
+static bool format_below(char *digits, size_t size, uint64_t ns,
+			 uint64_t unit_ns, uint64_t limit)
+{
+	return format_three_digits(digits, size, ns, unit_ns) < limit;
+}
+
+static void format_ns(char *buf, size_t size, const char *sign, uint64_t ns)
+{
+	char digits[UNITS_TEXT_SIZE / 2];
+	uint64_t seconds = round_divide(ns, NS_PER_S);
+	uint64_t minutes = round_divide(ns, 60 * NS_PER_S);
+	size_t n = sizeof(digits);
+
+	if (ns == 0)
+		snprintf(buf, size, "0 s");
+	else if (ns < NS_PER_US)
+		snprintf(buf, size, "%s%u ns", sign, (unsigned)ns);
+	else if (format_below(digits, n, ns, NS_PER_US, 1000))
+		snprintf(buf, size, "%s%s µs", sign, digits);
+	else if (format_below(digits, n, ns, NS_PER_MS, 1000))
+		snprintf(buf, size, "%s%s ms", sign, digits);
+	else if (format_below(digits, n, ns, NS_PER_S, 60))
+		snprintf(buf, size, "%s%s s", sign, digits);
+	else if (seconds < 3600)
+		snprintf(buf, size, "%s%u min %02u s", sign,
+			 (unsigned)(seconds / 60), (unsigned)(seconds % 60));
+	else
+		snprintf(buf, size, "%s%" PRIu64 " h %02u min", sign,
+			 minutes / 60, (unsigned)(minutes % 60));
+}
+
+void units_format_seconds(char *buf, size_t size, double seconds)
+{
+	double magnitude = fabs(seconds);
+
+	if (isnan(seconds))
+		snprintf(buf, size, "?");
+	else if (magnitude >= 9e9) /* 285 years: ns would not fit */
+		snprintf(buf, size, "%s285 years", seconds < 0 ? "<-" : ">");
+	else
+		format_ns(buf, size, seconds < 0 ? "-" : "",
+			  (uint64_t)(magnitude * 1e9 + 0.5));
+}
+
+static void format_large_percent(char *buf, size_t size, double percent)
+{
+	char digits[UNITS_TEXT_SIZE / 2];
+
+	if (percent > 1e15)
+		percent = 1e15;
+	units_format_count(digits, sizeof(digits), (uint64_t)(percent + 0.5));
+	snprintf(buf, size, "%s %%", digits);
+}
+
+/* Neither a small share reads as nothing nor a large one as everything. */
+void units_format_ratio(char *buf, size_t size, double ratio)
+{
+	double percent = ratio * 100;
+	const char *sign = ratio < 0 ? "-" : "";
+	unsigned hundredths;
+
+	percent = fabs(percent);
+	if (isnan(percent))
+		snprintf(buf, size, "?");
+	else if (percent <= 0)
+		snprintf(buf, size, "0 %%");
+	else if (percent < 0.01)
+		snprintf(buf, size, *sign ? ">-0.01 %%" : "<0.01 %%");
+	else if (percent < 100 && percent >= 99.95)
+		snprintf(buf, size, *sign ? "<-99.9 %%" : ">99.9 %%");
+	else if (percent < 9.995) {
+		hundredths = (unsigned)(percent * 100 + 0.5);
+		snprintf(buf, size, "%s%u.%02u %%", sign, hundredths / 100,
+			 hundredths % 100);
+	} else if (percent < 100) {
+		hundredths = (unsigned)(percent * 10 + 0.5);
+		snprintf(buf, size, "%s%u.%u %%", sign, hundredths / 10,
+			 hundredths % 10);
+	} else {
+		if (size)
+			snprintf(buf, size, "%s", sign);
+		size_t used = size ? strlen(buf) : 0;
+
+		format_large_percent(buf + used, size - used, percent);
+	}
+}
+
+/*
+ * Days to civil date: H. Hinnant, "chrono-Compatible Low-Level Date
+ * Algorithms", civil_from_days; years from 1970 to 2554 here.
+ */
+void units_format_date(char *buf, size_t size, uint64_t realtime_ns)
+{
+	uint64_t seconds = realtime_ns / NS_PER_S;
+	unsigned ns = (unsigned)(realtime_ns % NS_PER_S);
+	unsigned in_day = (unsigned)(seconds % 86400);
+	unsigned days = (unsigned)(seconds / 86400) + 719468;
+	unsigned era = days / 146097;
+	unsigned doe = days % 146097;
+	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	unsigned mp = (5 * doy + 2) / 153;
+	unsigned day = doy - (153 * mp + 2) / 5 + 1;
+	unsigned month = mp < 10 ? mp + 3 : mp - 9;
+	unsigned year = yoe + era * 400 + (month <= 2);
+
+	snprintf(buf, size, "%04u-%02u-%02uT%02u:%02u:%02u.%09uZ", year, month,
+		 day, in_day / 3600, in_day / 60 % 60, in_day % 60, ns);
+}
+
+/* --- reading ------------------------------------------------------------ */
+
+/* A decimal number: @digits / 10^@places. */
+struct decimal {
+	uint64_t digits;
+	unsigned places;
+};
+
+static const char *skip_blanks(const char *text)
+{
+	while (*text == ' ' || *text == '\t')
+		text++;
+	return text;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/*
+ * "12", "1.5", ".5".  More places than 9 are read and dropped.
+ * Return: what follows, NULL if there is no number or it is above 2^64 / 10.
+ */
+static const char *read_decimal(const char *text, struct decimal *ret)
+{
+	enum { PLACES_MAX = 9 };
+	bool any = false;
+
+	*ret = (struct decimal){ 0 };
+	for (; is_digit(*text); text++, any = true)
+		if (__builtin_mul_overflow(ret->digits, 10, &ret->digits) ||
+		    __builtin_add_overflow(ret->digits, (uint64_t)(*text - '0'),
+					   &ret->digits))
+			return NULL;
+	if (*text != '.')
+		return any ? text : NULL;
+	for (text++; is_digit(*text); text++, any = true) {
+		uint64_t more;
+
+		if (ret->places == PLACES_MAX ||
+		    __builtin_mul_overflow(ret->digits, 10, &more) ||
+		    __builtin_add_overflow(more, (uint64_t)(*text - '0'),
+					   &more))
+			continue;
+		ret->digits = more;
+		ret->places++;
+	}
+	return any ? text : NULL;
+}
+
+static uint64_t power_of_ten(unsigned exponent)
+{
+	uint64_t power = 1;
+
+	while (exponent--)
+		power *= 10;
+	return power;
+}
+
+static double decimal_value(const struct decimal *decimal)
+{
+	return (double)decimal->digits / (double)power_of_ten(decimal->places);
+}
+
+static int hex_digit(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+static bool parse_hex(const char *text, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		int digit = hex_digit(*text);
+
+		if (digit < 0 || value >> 60)
+			return false;
+		value = value << 4 | (uint64_t)digit;
+	}
+	*ret = value;
+	return true;
+}
+
+bool units_parse_integer(const char *text, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		return parse_hex(text + 2, ret);
+	if (!*text)
+		return false;
+	for (; *text; text++)
+		if (!is_digit(*text) ||
+		    __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*text - '0'),
+					   &value))
+			return false;
+	*ret = value;
+	return true;
+}
+
+/* Return: bytes in one @unit, 0 if there is no such unit. */
+static uint64_t byte_unit(const char *unit)
+{
+	static const char letters[] = "kmgt";
+	uint64_t binary = 1, decimal = 1;
+
+	if (!*unit || strcasecmp(unit, "b") == 0)
+		return 1;
+	for (const char *letter = letters; *letter; letter++) {
+		binary *= 1024;
+		decimal *= 1000;
+		if ((unit[0] | 0x20) != *letter)
+			continue;
+		if (!unit[1] || strcasecmp(unit + 1, "ib") == 0)
+			return binary;
+		return strcasecmp(unit + 1, "b") == 0 ? decimal : 0;
+	}
+	return 0;
+}
+
+bool units_parse_bytes(const char *text, uint64_t *ret)
+{
+	struct decimal decimal;
+	const char *unit;
+	uint64_t factor;
+	wide bytes;
+
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		return parse_hex(text + 2, ret);
+	unit = read_decimal(text, &decimal);
+	factor = unit ? byte_unit(skip_blanks(unit)) : 0;
+	if (!factor || (factor == 1 && decimal.places))
+		return false;
+	bytes = (wide)decimal.digits * factor / power_of_ten(decimal.places);
+	if (bytes > UINT64_MAX)
+		return false;
+	*ret = (uint64_t)bytes;
+	return true;
+}
+
+struct time_unit {
+	const char *name;
+	double factor;
+	double divisor;
+};
+
+/* Falling, so that "1h30m" is read and "30m1h" is not. */
+static const struct time_unit time_units[] = {
+	{ "d", 86400, 1 }, { "h", 3600, 1 }, { "min", 60, 1 },
+	{ "m", 60, 1 },    { "s", 1, 1 },    { "ms", 1, 1e3 },
+	{ "us", 1, 1e6 },  { "µs", 1, 1e6 }, { "ns", 1, 1e9 },
+};
+
+enum { TIME_UNIT_COUNT = sizeof(time_units) / sizeof(time_units[0]) };
+
+/* Return: index of the unit whose name is the letters at @text, or -1. */
+static int time_unit_find(const char *text, size_t *ret_len)
+{
+	size_t len = 0;
+
+	while (text[len] && !is_digit(text[len]) && text[len] != ' ' &&
+	       text[len] != '.')
+		len++;
+	*ret_len = len;
+	for (int i = 0; i < TIME_UNIT_COUNT; i++)
+		if (strlen(time_units[i].name) == len &&
+		    strncasecmp(time_units[i].name, text, len) == 0)
+			return i;
+	return -1;
+}
+
+bool units_parse_seconds(const char *text, double *ret)
+{
+	double seconds = 0;
+	int previous = -1;
+
+	do {
+		struct decimal decimal;
+		size_t len;
+		int unit;
+
+		text = read_decimal(text, &decimal);
+		if (!text)
+			return false;
+		text = skip_blanks(text);
+		if (!*text && previous < 0) {
+			*ret = decimal_value(&decimal);
+			return true;
+		}
+		unit = time_unit_find(text, &len);
+		if (unit <= previous)
+			return false;
+		seconds += decimal_value(&decimal) * time_units[unit].factor /
+			   time_units[unit].divisor;
+		previous = unit;
+		text = skip_blanks(text + len);
+	} while (*text);
+	*ret = seconds;
+	return true;
+}
+
+bool units_parse_percent(const char *text, double *ret)
+{
+	struct decimal decimal;
+
+	text = read_decimal(text, &decimal);
+	if (!text || strcmp(skip_blanks(text), "%") != 0)
+		return false;
+	*ret = decimal_value(&decimal) / 100;
+	return true;
+}

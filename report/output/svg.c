@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/output/svg.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libxml/xmlwriter.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/core/sink.h"
+#include "report/template/builtin.h"
+
+static const xmlChar *xml_text(const char *text)
+{
+	return (const xmlChar *)text;
+}
+
+static int write_to_sink(void *context, const char *data, int len)
+{
+	struct sink *out = context;
+
+	sink_write(out, data, (size_t)len);
+	return out->error ? -1 : len;
+}
+
+int svg_init(struct svg *svg, struct sink *out, bool declaration)
+{
+	xmlOutputBufferPtr buffer;
+
+	memset(svg, 0, sizeof(*svg));
+	buffer = xmlOutputBufferCreateIO(write_to_sink, NULL, out, NULL);
+	if (!buffer)
+		return -ENOMEM;
+	svg->writer = xmlNewTextWriter(buffer);
+	if (!svg->writer) {
+		xmlOutputBufferClose(buffer);
+		return -ENOMEM;
+	}
+	if (declaration)
+		svg->failed |= xmlTextWriterStartDocument(svg->writer, NULL,
+							  "UTF-8", NULL) < 0;
+	return 0;
+}
+
+int svg_done(struct svg *svg, struct diag *diag)
+{
+	svg->failed |= xmlTextWriterEndDocument(svg->writer) < 0;
+	svg->failed |= xmlTextWriterFlush(svg->writer) < 0;
+	xmlFreeTextWriter(svg->writer);
+	svg->writer = NULL;
+	if (svg->failed)
+		return diag_set(diag, -EIO, NULL, DIAG_NO_OFFSET,
+				"the drawing could not be written");
+	return 0;
+}
+
+void svg_open(struct svg *svg, const char *element)
+{
+	svg->failed |= xmlTextWriterStartElement(svg->writer,
+						 xml_text(element)) < 0;
+}
+
+void svg_close(struct svg *svg)
+{
+	svg->failed |= xmlTextWriterEndElement(svg->writer) < 0;
+}
+
+void svg_attr(struct svg *svg, const char *name, const char *value)
+{
+	svg->failed |= xmlTextWriterWriteAttribute(svg->writer, xml_text(name),
+						   xml_text(value)) < 0;
+}
+
+void svg_attr_int(struct svg *svg, const char *name, long long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", value);
+	svg_attr(svg, name, text);
+}
+
+void svg_format_number(char *buf, size_t size, double value, unsigned places)
+{
+	long long scale = 1, scaled, fraction;
+	char digits[24];
+	size_t len;
+
+	if (places > 6)
+		places = 6;
+	for (unsigned i = 0; i < places; i++)
+		scale *= 10;
+	if (!(fabs(value) < 1e12))
+		value = 0;
+	scaled = llround(value * (double)scale);
+	fraction = llabs(scaled % scale);
+	snprintf(digits, sizeof(digits), "%0*lld", (int)places, fraction);
+	for (len = places; len && digits[len - 1] == '0';)
+		digits[--len] = '\0';
+	snprintf(buf, size, "%s%lld%s%s", scaled < 0 ? "-" : "",
+		 llabs(scaled / scale), len ? "." : "", len ? digits : "");
+}
+
+void svg_attr_number(struct svg *svg, const char *name, double value,
+		     unsigned places)
+{
+	char text[48];
+
+	svg_format_number(text, sizeof(text), value, places);
+	svg_attr(svg, name, text);
+}
+
+void svg_attr_percent(struct svg *svg, const char *name, double percent)
+{
+	char text[48];
+
+	svg_format_number(text, sizeof(text) - 1, percent, 6);
+	strcat(text, "%");
+	svg_attr(svg, name, text);
+}
+
+void svg_text(struct svg *svg, const char *text)
+{
+	svg->failed |= xmlTextWriterWriteString(svg->writer,
+						xml_text(text)) < 0;
+}
+
+void svg_cdata(struct svg *svg, const char *text)
+{
+	svg->failed |= xmlTextWriterWriteCDATA(svg->writer,
+					       xml_text(text)) < 0;
+}
+
+void svg_break(struct svg *svg)
+{
+	svg_text(svg, "\n");
+}
+
+void svg_element(struct svg *svg, const char *element, const char *text)
+{
+	svg_open(svg, element);
+	svg_text(svg, text);
+	svg_close(svg);
+}
+
+/*
+ * Advance widths in hundredths of the font size: those of DejaVu Sans and
+ * Verdana rounded up to classes, the widest fonts that "sans-serif" commonly
+ * means.  Anything beyond ASCII counts as a full square when it may be
+ * ideographic, else as a wide letter.
+ */
+static unsigned glyph_width(unsigned char c)
+{
+	static const char narrow[] = "ijl.,:;'|!I ";
+	static const char slim[] = "frt()[]{}/\\-\"";
+	static const char wide_ones[] = "mwMWOQ@%";
+	static const char broad[] = "_<>=+~#&ABCDEGHKNPRSTUVXYZ";
+
+	if (strchr(narrow, c))
+		return 35;
+	if (strchr(slim, c))
+		return 41;
+	if (strchr(wide_ones, c))
+		return 97;
+	if (c == '_')
+		return 55;
+	if (strchr(broad, c))
+		return 76;
+	return 63;
+}
+
+/* Bytes of the UTF-8 sequence that starts at @text; its width in @ret. */
+static size_t next_glyph(const char *text, unsigned *ret)
+{
+	unsigned char c = (unsigned char)text[0];
+	size_t len = 1;
+
+	if (c < 0x80) {
+		*ret = glyph_width(c);
+		return 1;
+	}
+	while (((unsigned char)text[len] & 0xc0) == 0x80)
+		len++;
+	*ret = c >= 0xe1 ? 100 : 70;
+	return len;
+}
+
+double svg_text_width(const char *text, double font_px)
+{
+	uint64_t width = 0;
+
+	while (*text) {
+		unsigned glyph;
+
+		text += next_glyph(text, &glyph);
+		width += glyph;
+	}
+	return (double)width * font_px / 100;
+}
+
+bool svg_fit_text(char *buf, size_t size, const char *text, double width,
+		  double font_px)
+{
+	static const char ellipsis[] = "…";
+	double room = width * 100 / font_px;
+	double used = 0, cut_room = room - 100;
+	size_t glyphs = 0, cut = 0, len = 0;
+
+	buf[0] = '\0';
+	while (text[len]) {
+		unsigned glyph;
+		size_t n = next_glyph(text + len, &glyph);
+
+		used += glyph;
+		if (used > room || len + n + sizeof(ellipsis) > size)
+			break;
+		len += n;
+		if (used <= cut_room) {
+			cut = len;
+			glyphs++;
+		}
+	}
+	if (!text[len]) {
+		memcpy(buf, text, len + 1);
+		return len > 0;
+	}
+	if (glyphs < 2)
+		return false;
+	memcpy(buf, text, cut);
+	memcpy(buf + cut, ellipsis, sizeof(ellipsis));
+	return true;
+}
+
+const char *svg_builtin(const char *name)
+{
+	for (size_t i = 0; i < builtin_file_count; i++)
+		if (strcmp(builtin_files[i].name, name) == 0)
+			return builtin_files[i].data;
+	return "";
+}

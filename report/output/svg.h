@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small drawing layer over libxml2's writer.  Every name and text is escaped
+ * there; texts are sanitised before (report/core/text.h).  The first error
+ * sticks and svg_done() tells it.
+ *
+ * Layer: output.
+ */
+#ifndef REPORT_OUTPUT_SVG_H
+#define REPORT_OUTPUT_SVG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct diag;
+struct sink;
+
+/**
+ * struct svg - one document being written
+ * @writer: xmlTextWriterPtr, owned
+ */
+struct svg {
+	void *writer;
+	bool failed;
+};
+
+/* Return: 0 or -ENOMEM.  @out is borrowed until svg_done().
+   @declaration: whether to begin with <?xml … ?>. */
+int svg_init(struct svg *svg, struct sink *out, bool declaration);
+
+/* Closes what is open and frees the writer; must follow svg_init().
+   Return: 0 or negative errno with @diag filled. */
+int svg_done(struct svg *svg, struct diag *diag);
+
+void svg_open(struct svg *svg, const char *element);
+void svg_close(struct svg *svg);
+void svg_attr(struct svg *svg, const char *name, const char *value);
+void svg_attr_int(struct svg *svg, const char *name, long long value);
+/* At most @places places (up to 6), no trailing zeros. */
+void svg_attr_number(struct svg *svg, const char *name, double value,
+		     unsigned places);
+void svg_attr_percent(struct svg *svg, const char *name, double percent);
+void svg_text(struct svg *svg, const char *text);
+/* Text of <style> and <script>; must not hold "]]>". */
+void svg_cdata(struct svg *svg, const char *text);
+/* A line break, for people who read the source. */
+void svg_break(struct svg *svg);
+/* <element>text</element> */
+void svg_element(struct svg *svg, const char *element, const char *text);
+
+/* Like svg_attr_number(), into @buf. */
+void svg_format_number(char *buf, size_t size, double value, unsigned places);
+
+/* Return: estimated width of @text in a sans-serif font of @font_px; rather
+   too wide than too narrow. */
+double svg_text_width(const char *text, double font_px);
+
+/* Longest beginning of @text that fits @width, with "…" where it was cut; ""
+   when less than two letters fit.  Return: whether anything is left. */
+bool svg_fit_text(char *buf, size_t size, const char *text, double width,
+		  double font_px);
+
+/* Return: a file of templates/ by base name, "" if there is none. */
+const char *svg_builtin(const char *name);
+
+#endif /* REPORT_OUTPUT_SVG_H */
