@@ -100,10 +100,9 @@ const struct figure *scope_scalars(const struct scope *scope, const char *id,
 	return figure;
 }
 
-const struct figure *scope_group(const struct scope *scope, const char *id,
-				 const char *title,
-				 const struct figure *const *children,
-				 size_t count)
+struct figure *scope_group(const struct scope *scope, const char *id,
+			   const char *title,
+			   const struct figure *const *children, size_t count)
 {
 	struct figure *figure = figure_make(scope, FIGURE_GROUP, id, title);
 	const struct figure **copy =

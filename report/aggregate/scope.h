@@ -53,10 +53,9 @@ const struct figure *scope_scalars(const struct scope *scope, const char *id,
 
 /* Return: a GROUP of copies of the pointers in @children; NULL ones are left
    out. */
-const struct figure *scope_group(const struct scope *scope, const char *id,
-				 const char *title,
-				 const struct figure *const *children,
-				 size_t count);
+struct figure *scope_group(const struct scope *scope, const char *id,
+			   const char *title,
+			   const struct figure *const *children, size_t count);
 
 /* Return: a NOTE figure, or NULL. */
 const struct figure *scope_note(const struct scope *scope, const char *id,

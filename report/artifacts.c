@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/artifacts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/aggregate/sites.h"
+#include "report/aggregate/summary.h"
+#include "report/aggregate/view.h"
+#include "report/cli.h"
+#include "report/core/diag.h"
+#include "report/core/sink.h"
+#include "report/core/text.h"
+#include "report/core/vec.h"
+#include "report/output/artifact.h"
+#include "report/output/page.h"
+#include "report/pipeline.h"
+#include "report/spec.h"
+
+enum { TOP_ROWS = 20 };
+
+/**
+ * struct artifacts - figures made so far
+ * @list:  what pages may show
+ * @links: artifacts written
+ * @trees: by view: merged by function, NULL until asked for
+ */
+struct artifacts {
+	struct pipeline *pipeline;
+	const char *directory;
+	struct {
+		const struct figure **items;
+		size_t count;
+		size_t capacity;
+	} list;
+	struct {
+		struct page_link *items;
+		size_t count;
+		size_t capacity;
+	} links;
+	const struct figure **trees;
+	const struct figure *timeline;
+	bool failed;
+};
+
+static const struct figure *keep(struct artifacts *artifacts,
+				 const struct figure *figure)
+{
+	const struct figure **slot = vec_push(&artifacts->list);
+
+	if (!slot || !figure) {
+		artifacts->failed = true;
+		if (slot)
+			artifacts->list.count--;
+		return NULL;
+	}
+	*slot = figure;
+	return figure;
+}
+
+static const struct figure *renamed(struct artifacts *artifacts,
+				    const struct figure *figure, const char *id)
+{
+	struct arena *arena = artifacts->pipeline->scope.arena;
+	struct figure *copy = arena_alloc(arena, sizeof(*copy));
+
+	if (!copy || !figure) {
+		artifacts->failed = true;
+		return NULL;
+	}
+	*copy = *figure;
+	copy->id = id;
+	return copy;
+}
+
+/* The figure that @format draws for view @index. */
+static const struct figure *view_figure(struct artifacts *artifacts,
+					size_t index,
+					const struct artifact_format *format)
+{
+	struct pipeline *pipeline = artifacts->pipeline;
+	const struct scope *scope = &pipeline->scope;
+	struct view *view = pipeline->views[index];
+
+	if (strcmp(format->name, "allocations") == 0)
+		return view_allocations(view, scope);
+	if (strcmp(format->name, "groups") == 0)
+		return view_groups(view, scope);
+	if (strcmp(format->name, "mmaps") == 0)
+		return maps_mmaps(&pipeline->maps, scope);
+	if (strcmp(format->name, "mallopts") == 0)
+		return maps_mallopts(&pipeline->maps, scope);
+	if (strcmp(format->name, "tree") == 0)
+		return view_tree(view, scope, true);
+	if (format->kind == FIGURE_SERIES) {
+		if (!artifacts->timeline)
+			artifacts->timeline = summary_timeline(scope);
+		return artifacts->timeline;
+	}
+	if (!artifacts->trees[index])
+		artifacts->trees[index] = view_tree(view, scope, false);
+	return artifacts->trees[index];
+}
+
+/* The part of the head that is the same in pages and in summary.json. */
+static const struct figure *summary_document(struct artifacts *artifacts)
+{
+	struct pipeline *pipeline = artifacts->pipeline;
+	const struct scope *scope = &pipeline->scope;
+	const struct figure *tops[SITE_COST_COUNT];
+	const struct figure *children[8];
+	struct sites *sites = sites_compute(scope);
+	struct figure *document;
+
+	if (!sites)
+		return NULL;
+	children[0] = keep(artifacts, summary_head(scope));
+	children[1] = keep(artifacts, summary_completeness(scope));
+	children[2] = keep(artifacts, sites_symbol_quality(sites, scope));
+	for (int cost = 0; cost < SITE_COST_COUNT; cost++) {
+		const char *name = site_cost_name(cost);
+
+		tops[cost] = sites_top(sites, scope, cost, TOP_ROWS, name);
+		keep(artifacts,
+		     renamed(artifacts, tops[cost],
+			     arena_printf(scope->arena, "top.%s", name)));
+	}
+	sites_free(sites);
+	if (!artifacts->timeline)
+		artifacts->timeline = summary_timeline(scope);
+	children[3] = scope_group(scope, "top", "Top call sites", tops,
+				  SITE_COST_COUNT);
+	children[4] = keep(artifacts, artifacts->timeline);
+	children[5] = keep(artifacts, summary_threads(scope));
+	children[6] = keep(artifacts, summary_modules(scope));
+	children[7] = NULL;
+	if (pipeline->spec->view_count) {
+		const struct figure **views = arena_array(
+			scope->arena, pipeline->spec->view_count,
+			sizeof(struct figure *));
+
+		for (size_t i = 0; views && i < pipeline->spec->view_count; i++)
+			views[i] = renamed(
+				artifacts,
+				keep(artifacts,
+				     view_summary(pipeline->views[i], scope)),
+				pipeline->spec->views[i].name);
+		if (views)
+			children[7] = scope_group(scope, "views", "Views",
+						  views,
+						  pipeline->spec->view_count);
+	}
+	document = scope_group(scope, "summary", "Summary", children, 8);
+	if (document)
+		document->schema = "summary";
+	return document;
+}
+
+static int file_fail(struct diag *diag, const char *path, int error)
+{
+	return diag_set(diag, error, path, DIAG_NO_OFFSET, "cannot write: %s",
+			strerror(-error));
+}
+
+typedef int (*write_fn)(const void *format, const void *what, struct sink *out,
+			struct diag *diag);
+
+/* Writes one file under a temporary name and puts it in place. */
+static int write_file(struct artifacts *artifacts, const char *name,
+		      write_fn write, const void *format, const void *what,
+		      struct diag *diag)
+{
+	struct arena *arena = artifacts->pipeline->scope.arena;
+	char *path = arena_printf(arena, "%s/%s", artifacts->directory, name);
+	char *temporary = arena_printf(arena, "%s/.%s.tmp",
+				       artifacts->directory, name);
+	struct sink sink;
+	FILE *file;
+	int status, done;
+
+	if (!path || !temporary)
+		return -ENOMEM;
+	file = fopen(temporary, "wbe");
+	if (!file)
+		return file_fail(diag, path, -errno);
+	sink_init_file(&sink, file);
+	status = write(format, what, &sink, diag);
+	done = sink_done(&sink);
+	if (fclose(file) && !done)
+		done = -errno;
+	if (status == 0 && done == 0 && rename(temporary, path))
+		done = -errno;
+	if (status || done)
+		unlink(temporary);
+	if (status == 0 && done)
+		status = file_fail(diag, path, done);
+	return status;
+}
+
+static int write_artifact(const void *format, const void *what,
+			  struct sink *out, struct diag *diag)
+{
+	const struct artifact_format *artifact = format;
+
+	return artifact->render(what, out, diag);
+}
+
+static int write_page(const void *format, const void *what, struct sink *out,
+		      struct diag *diag)
+{
+	const struct page_format *page = format;
+
+	return page->render(what, out, diag);
+}
+
+static int add_link(struct artifacts *artifacts, const char *view,
+		    const char *title, const struct artifact_format *format,
+		    const char *path)
+{
+	struct page_link *link = vec_push(&artifacts->links);
+
+	if (!link)
+		return -ENOMEM;
+	link->view = view;
+	link->name = format->name;
+	link->title = title;
+	link->path = path;
+	return 0;
+}
+
+static int write_one(struct artifacts *artifacts, const char *view,
+		     const char *title, const struct artifact_format *format,
+		     const struct figure *figure, struct diag *diag)
+{
+	struct arena *arena = artifacts->pipeline->scope.arena;
+	const char *name = view[0] ? arena_printf(arena, "%s.%s", view,
+						  format->suffix)
+				   : format->suffix;
+	int status;
+
+	if (!figure || !name)
+		return -ENOMEM;
+	status = write_file(artifacts, name, write_artifact, format, figure,
+			    diag);
+	if (status == 0)
+		status = add_link(artifacts, view, title, format, name);
+	return status;
+}
+
+/* Artifacts of the trace as a whole, whatever the spec. */
+static int write_trace_artifacts(struct artifacts *artifacts,
+				 const struct figure *summary,
+				 struct diag *diag)
+{
+	const struct scope *scope = &artifacts->pipeline->scope;
+	int status = write_one(artifacts, "", "Summary", &artifact_summary,
+			       summary, diag);
+
+	if (status == 0)
+		status = write_one(artifacts, "", "Memory over time",
+				   &artifact_timeline, artifacts->timeline,
+				   diag);
+	if (status == 0)
+		status = write_one(artifacts, "", "Maps", &artifact_mmaps,
+				   maps_mmaps(&artifacts->pipeline->maps,
+					      scope),
+				   diag);
+	if (status == 0)
+		status = write_one(artifacts, "", "mallopt calls",
+				   &artifact_mallopts,
+				   maps_mallopts(&artifacts->pipeline->maps,
+						 scope),
+				   diag);
+	return status;
+}
+
+static int write_view_artifacts(struct artifacts *artifacts, size_t index,
+				struct diag *diag)
+{
+	const struct spec_view *view =
+		&artifacts->pipeline->spec->views[index];
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < view->artifact_count; i++) {
+		const struct artifact_format *format = view->artifacts[i];
+		const struct figure *figure =
+			view_figure(artifacts, index, format);
+
+		status = write_one(artifacts, view->name, view->title, format,
+				   figure, diag);
+		if (format == &artifact_flamegraph)
+			keep(artifacts, figure);
+	}
+	return status;
+}
+
+static int write_pages(struct artifacts *artifacts, struct diag *diag)
+{
+	struct pipeline *pipeline = artifacts->pipeline;
+	const struct spec *spec = pipeline->spec;
+	const struct page page = {
+		.title = spec->title
+				 ? spec->title
+				 : arena_printf(pipeline->scope.arena,
+						"Memory profile of %s",
+						text_basename(
+							pipeline->run
+								.executable)),
+		.figures = artifacts->list.items,
+		.figure_count = artifacts->list.count,
+		.links = artifacts->links.items,
+		.link_count = artifacts->links.count,
+		.theme = spec->theme,
+		.template_dir = pipeline->cli->template_dir,
+	};
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < spec->page_count; i++)
+		status = write_file(artifacts, spec->pages[i]->file, write_page,
+				    spec->pages[i], &page, diag);
+	return status;
+}
+
+/* mkdir -p */
+static int make_directory(const char *path, struct diag *diag)
+{
+	char partial[4096];
+	size_t len = strlen(path);
+
+	if (!len || len >= sizeof(partial))
+		return diag_set(diag, -ENAMETOOLONG, path, DIAG_NO_OFFSET,
+				"not a usable directory name");
+	memcpy(partial, path, len + 1);
+	for (size_t i = 1; i <= len; i++) {
+		if (partial[i] != '/' && partial[i] != '\0')
+			continue;
+		partial[i] = '\0';
+		if (mkdir(partial, 0777) && errno != EEXIST)
+			return diag_set(diag, -errno, partial, DIAG_NO_OFFSET,
+					"cannot make the directory: %s",
+					strerror(errno));
+		partial[i] = path[i];
+	}
+	return 0;
+}
+
+int artifacts_write_report(struct pipeline *pipeline, const char *directory,
+			   struct diag *diag)
+{
+	struct artifacts artifacts = { .pipeline = pipeline,
+				       .directory = directory };
+	const struct figure *summary;
+	int status = make_directory(directory, diag);
+
+	if (status)
+		return status;
+	artifacts.trees = arena_array(pipeline->scope.arena,
+				      pipeline->spec->view_count,
+				      sizeof(struct figure *));
+	summary = artifacts.trees ? summary_document(&artifacts) : NULL;
+	status = summary ? write_trace_artifacts(&artifacts, summary, diag)
+			 : -ENOMEM;
+	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++)
+		status = write_view_artifacts(&artifacts, i, diag);
+	if (status == 0 && artifacts.failed)
+		status = -ENOMEM;
+	if (status == 0)
+		status = write_pages(&artifacts, diag);
+	vec_done(&artifacts.list);
+	vec_done(&artifacts.links);
+	return status;
+}
+
+int artifacts_write_view(struct pipeline *pipeline,
+			 const struct artifact_format *format, struct sink *out,
+			 struct diag *diag)
+{
+	const struct figure *tree = NULL;
+	struct artifacts artifacts = { .pipeline = pipeline, .trees = &tree };
+	const struct figure *figure =
+		format == &artifact_summary ? summary_document(&artifacts)
+					    : view_figure(&artifacts, 0, format);
+	int status = figure && !artifacts.failed
+			     ? format->render(figure, out, diag)
+			     : -ENOMEM;
+
+	vec_done(&artifacts.list);
+	return status;
+}

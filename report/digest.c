@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/digest.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/aggregate/summary.h"
+#include "report/core/text.h"
+#include "report/core/units.h"
+#include "report/engine/engine.h"
+#include "report/pipeline.h"
+#include "report/spec.h"
+
+static void print_command(const struct run *run, FILE *out)
+{
+	size_t used = 0;
+
+	fprintf(out, "  program      ");
+	for (size_t i = 0; i < run->argument_count; i++) {
+		used += strlen(run->arguments[i]) + 1;
+		if (i && used > 120) {
+			fprintf(out, " …");
+			break;
+		}
+		fprintf(out, "%s%s", i ? " " : "", run->arguments[i]);
+	}
+	if (!run->argument_count)
+		fprintf(out, "%s", run->executable);
+	fputc('\n', out);
+}
+
+static void print_bytes(FILE *out, const char *label, uint64_t bytes,
+			const char *detail)
+{
+	char human[UNITS_TEXT_SIZE], exact[UNITS_TEXT_SIZE];
+
+	units_format_bytes(human, sizeof(human), bytes);
+	units_format_count(exact, sizeof(exact), bytes);
+	fprintf(out, "  %-12s %s (%s bytes)%s\n", label, human, exact, detail);
+}
+
+static void print_count(FILE *out, const char *label, uint64_t count,
+			const char *detail)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	units_format_count(text, sizeof(text), count);
+	fprintf(out, "  %-12s %s%s\n", label, text, detail);
+}
+
+static void print_totals(const struct pipeline *pipeline, FILE *out)
+{
+	const struct engine_totals *totals = engine_totals(pipeline->engine);
+	char number[UNITS_TEXT_SIZE], when[UNITS_TEXT_SIZE];
+	char detail[160];
+
+	units_format_seconds(when, sizeof(when),
+			     run_seconds(&pipeline->run, totals->peak_tick));
+	snprintf(detail, sizeof(detail), " after %s", when);
+	print_bytes(out, "peak", totals->peak_bytes, detail);
+	units_format_count(number, sizeof(number), totals->live_count);
+	snprintf(detail, sizeof(detail), " in %s blocks", number);
+	print_bytes(out, "leaked", totals->live_bytes, detail);
+	units_format_count(number, sizeof(number), totals->freed_count);
+	snprintf(detail, sizeof(detail), ", %s frees", number);
+	print_count(out, "allocations", totals->allocated_count, detail);
+	units_format_ratio(number, sizeof(number),
+			   scope_ratio(totals->temporary_count,
+				       totals->allocated_count));
+	snprintf(detail, sizeof(detail), " (%s)", number);
+	print_count(out, "temporary", totals->temporary_count, detail);
+}
+
+void digest_print(const struct pipeline *pipeline, const char *directory,
+		  FILE *out)
+{
+	const struct run *run = &pipeline->run;
+	const struct engine_totals *totals = engine_totals(pipeline->engine);
+	char text[UNITS_TEXT_SIZE];
+
+	print_command(run, out);
+	fprintf(out, "  ended        %s\n",
+		summary_end_text(&pipeline->scope));
+	units_format_seconds(text, sizeof(text), run_duration(run));
+	fprintf(out, "  run time     %s, %zu thread%s\n", text,
+		run->thread_count, run->thread_count == 1 ? "" : "s");
+	print_totals(pipeline, out);
+	print_count(out, "events", totals->events, "");
+	if (run->damage.count)
+		fprintf(out, "  trace        DAMAGED, %zu findings\n",
+			run->damage.count);
+	else
+		fprintf(out, "  trace        %s\n",
+			run->events_lost || run->end == RUN_END_MISSING
+				? "incomplete, see the report's head"
+				: "complete");
+	for (size_t i = 0; i < pipeline->spec->page_count; i++)
+		fprintf(out, "  %-12s %s/%s\n", i ? "" : "report", directory,
+			pipeline->spec->pages[i]->file);
+	if (!pipeline->spec->page_count)
+		fprintf(out, "  report       %s/\n", directory);
+}
+
+static void print_ids(const struct module *module, FILE *out)
+{
+	for (size_t i = 0; i < module->build_id_len; i++)
+		fprintf(out, "%02x", module->build_id[i]);
+	if (!module->build_id_len)
+		fputc('-', out);
+}
+
+void digest_list(const struct pipeline *pipeline, FILE *out)
+{
+	const struct run *run = &pipeline->run;
+	char text[UNITS_TEXT_SIZE];
+
+	fprintf(out, "%s\n", run->trace_path);
+	fprintf(out, "  format       %s\n", run->format);
+	print_bytes(out, "size", run->trace_bytes, "");
+	print_command(run, out);
+	fprintf(out, "  executable   %s\n", run->executable);
+	fprintf(out, "  process      %" PRIu32 "\n", run->pid);
+	if (run->start_realtime_ns) {
+		units_format_date(text, sizeof(text), run->start_realtime_ns);
+		fprintf(out, "  started      %s\n", text);
+	}
+	units_format_seconds(text, sizeof(text), run_duration(run));
+	fprintf(out, "  run time     %s\n", text);
+	fprintf(out, "  ended        %s\n",
+		summary_end_text(&pipeline->scope));
+	if (run->events_declared)
+		print_count(out, "events", run->events_declared, "");
+	print_count(out, "lost", run->events_lost, " events");
+	fprintf(out, "  threads      %zu\n", run->thread_count);
+	for (size_t i = 0; i < run->thread_count && i < 50; i++)
+		fprintf(out, "    %-4" PRIu32 " tid %-8" PRIu32 " %s\n",
+			run->threads[i].number, run->threads[i].tid,
+			run->threads[i].name);
+	if (run->thread_count > 50)
+		fprintf(out, "    … and %zu more\n", run->thread_count - 50);
+	fprintf(out, "  modules      %zu\n", run->modules.count);
+	for (size_t i = 0; i < run->modules.count; i++) {
+		fprintf(out, "    %012" PRIx64 " ",
+			run->modules.items[i].start);
+		print_ids(&run->modules.items[i], out);
+		fprintf(out, " %s\n", run->modules.items[i].name);
+	}
+}
+
+void digest_check(const struct pipeline *pipeline, FILE *out)
+{
+	const struct run *run = &pipeline->run;
+	const struct engine_totals *totals = engine_totals(pipeline->engine);
+
+	if (run->damage.count)
+		fprintf(out, "%s: damaged: %zu findings, %" PRIu64
+			" bytes skipped, %" PRIu64 " events read\n",
+			run->trace_path, run->damage.count, run->damaged_bytes,
+			totals->events);
+	else
+		fprintf(out, "%s: sound: %" PRIu64 " events, %" PRIu64
+			" lost by the tracer, ended: %s\n",
+			run->trace_path, totals->events, run->events_lost,
+			summary_end_text(&pipeline->scope));
+}
+
+void digest_warn(const struct pipeline *pipeline, FILE *out)
+{
+	const struct findings *damage = &pipeline->run.damage;
+	char text[2048];
+
+	for (size_t i = 0; i < damage->stored && i < 20; i++) {
+		diag_format(&damage->items[i], text, sizeof(text));
+		fprintf(out, "memprof-report: %s\n", text);
+	}
+	if (damage->count > 20)
+		fprintf(out, "memprof-report: … and %zu more findings\n",
+			damage->count - 20);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What memprof-report says on the terminal about a trace. */
+#ifndef REPORT_DIGEST_H
+#define REPORT_DIGEST_H
+
+#include <stdio.h>
+
+struct pipeline;
+
+/* Ten lines about the run and the path of its page.  After pipeline_run(). */
+void digest_print(const struct pipeline *pipeline, const char *directory,
+		  FILE *out);
+
+/* --list: what the trace holds.  Only pipeline_open() is needed. */
+void digest_list(const struct pipeline *pipeline, FILE *out);
+
+/* --check: what was read and what was not.  After pipeline_run(). */
+void digest_check(const struct pipeline *pipeline, FILE *out);
+
+/* The damage, one line each, as warnings. */
+void digest_warn(const struct pipeline *pipeline, FILE *out);
+
+#endif /* REPORT_DIGEST_H */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* memprof-report: reads traces, writes reports.  Reads like a summary. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/artifacts.h"
+#include "report/cli.h"
+#include "report/core/diag.h"
+#include "report/core/sink.h"
+#include "report/core/text.h"
+#include "report/digest.h"
+#include "report/engine/engine.h"
+#include "report/pipeline.h"
+#include "report/spec.h"
+#include "report/template/builtin.h"
+
+#define PROGRAM "memprof-report"
+#define DEFAULT_OUTPUT "memprof-report"
+
+static void complain(const struct diag *diag)
+{
+	char text[2048];
+
+	diag_format(diag, text, sizeof(text));
+	fprintf(stderr, PROGRAM ": %s\n", text);
+}
+
+/* The worse of two: a trace that could not be read outweighs damage. */
+static int worse(int a, int b)
+{
+	static const int rank[] = {
+		[STATUS_OK] = 0,	 [STATUS_BUDGET] = 1,
+		[STATUS_DAMAGED] = 2,	 [STATUS_UNREADABLE] = 3,
+		[STATUS_USAGE] = 4,
+	};
+
+	return rank[a] >= rank[b] ? a : b;
+}
+
+static int builtin_spec(struct spec *spec, const struct cli *cli,
+			struct diag *diag)
+{
+	char path[4096];
+
+	if (cli->template_dir) {
+		snprintf(path, sizeof(path), "%s/default.ini",
+			 cli->template_dir);
+		if (access(path, F_OK) == 0)
+			return spec_load(spec, path, diag);
+	}
+	for (size_t i = 0; i < builtin_file_count; i++) {
+		const struct builtin_file *file = &builtin_files[i];
+
+		if (strcmp(file->name, "default.ini") == 0)
+			return spec_read(spec, "built-in spec", file->data,
+					 (size_t)(file->end - file->data),
+					 diag);
+	}
+	return diag_set(diag, -ENOENT, NULL, DIAG_NO_OFFSET,
+			"the built-in spec is missing");
+}
+
+static int load_spec(struct spec *spec, const struct cli *cli,
+		     struct diag *diag)
+{
+	if (cli->mode == CLI_VIEW)
+		return spec_view_parse(spec, cli->view ? cli->view : "",
+				       cli->as, diag);
+	if (cli->mode == CLI_REPORT && cli->spec)
+		return spec_load(spec, cli->spec, diag);
+	if (cli->mode == CLI_REPORT)
+		return builtin_spec(spec, cli, diag);
+	return 0;
+}
+
+/* DIR, or DIR/NAME when there are several traces. */
+static void report_directory(char *ret, size_t size, const struct cli *cli,
+			     const struct spec *spec, const char *trace)
+{
+	const char *directory = cli->output    ? cli->output
+				: spec->output ? spec->output
+					       : DEFAULT_OUTPUT;
+
+	if (cli->trace_count == 1)
+		snprintf(ret, size, "%s", directory);
+	else
+		snprintf(ret, size, "%s/%s", directory, text_basename(trace));
+}
+
+static int write_report(struct pipeline *pipeline, const char *trace,
+			struct diag *diag)
+{
+	const struct cli *cli = pipeline->cli;
+	char directory[4096];
+	int status;
+
+	report_directory(directory, sizeof(directory), cli, pipeline->spec,
+			 trace);
+	status = artifacts_write_report(pipeline, directory, diag);
+	if (status == 0 && !cli->quiet)
+		digest_print(pipeline, directory, stdout);
+	return status;
+}
+
+static int write_view(struct pipeline *pipeline, struct diag *diag)
+{
+	const char *path = pipeline->cli->output;
+	FILE *file = stdout;
+	struct sink sink;
+	int status, done;
+
+	if (path && strcmp(path, "-") != 0)
+		file = fopen(path, "wbe");
+	else
+		path = "standard output";
+	if (!file)
+		return diag_set(diag, -errno, path, DIAG_NO_OFFSET,
+				"cannot write: %s", strerror(errno));
+	sink_init_file(&sink, file);
+	status = artifacts_write_view(pipeline, pipeline->cli->as, &sink, diag);
+	done = sink_done(&sink);
+	if ((file == stdout ? fflush(file) : fclose(file)) && !done)
+		done = -errno;
+	if (status == 0 && done)
+		status = diag_set(diag, done, path, DIAG_NO_OFFSET,
+				  "cannot write: %s", strerror(-done));
+	return status;
+}
+
+/* What a failure means for the exit status. */
+static int failure_status(int error, bool trace_was_open)
+{
+	if (error == -EINVAL)
+		return STATUS_USAGE;
+	return trace_was_open && error != -ENOMEM ? STATUS_USAGE
+						  : STATUS_UNREADABLE;
+}
+
+static int report_trace(const struct cli *cli, const struct spec *spec,
+			const char *trace)
+{
+	struct diag diag = { .offset = DIAG_NO_OFFSET };
+	struct pipeline pipeline;
+	int status = pipeline_open(&pipeline, cli, spec, trace, &diag);
+	bool opened = status == 0;
+	int result = STATUS_OK;
+
+	if (status == 0 && cli->mode != CLI_LIST)
+		status = pipeline_run(&pipeline, &diag);
+	if (status == 0 && cli->mode == CLI_LIST)
+		digest_list(&pipeline, stdout);
+	if (status == 0 && cli->mode == CLI_CHECK)
+		digest_check(&pipeline, stdout);
+	if (status == 0 && cli->mode == CLI_REPORT)
+		status = write_report(&pipeline, trace, &diag);
+	if (status == 0 && cli->mode == CLI_VIEW)
+		status = write_view(&pipeline, &diag);
+	if (status) {
+		if (!diag.text[0])
+			diag_set(&diag, status, trace, DIAG_NO_OFFSET, "%s",
+				 strerror(-status));
+		complain(&diag);
+		result = failure_status(status, opened);
+	} else if (pipeline.run.damage.count) {
+		digest_warn(&pipeline, stderr);
+		result = STATUS_DAMAGED;
+	}
+	pipeline_close(&pipeline);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct diag diag = { .offset = DIAG_NO_OFFSET };
+	struct spec spec = { 0 };
+	struct cli cli = { 0 };
+	int result = STATUS_OK;
+
+	if (cli_parse(&cli, argc, argv, &diag)) {
+		complain(&diag);
+		cli_done(&cli);
+		return STATUS_USAGE;
+	}
+	if (cli.mode == CLI_HELP) {
+		cli_print_help(stdout);
+	} else if (cli.mode == CLI_VERSION) {
+		puts(PROGRAM " " MEMPROF_VERSION);
+	} else if (load_spec(&spec, &cli, &diag)) {
+		complain(&diag);
+		result = STATUS_USAGE;
+	} else {
+		for (size_t i = 0; i < cli.trace_count; i++)
+			result = worse(result, report_trace(&cli, &spec,
+							    cli.traces[i]));
+	}
+	spec_done(&spec);
+	cli_done(&cli);
+	if (fflush(stdout) && result == STATUS_OK) {
+		perror(PROGRAM ": standard output");
+		result = STATUS_USAGE;
+	}
+	return result;
+}

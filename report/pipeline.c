@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/pipeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/aggregate/view.h"
+#include "report/cli.h"
+#include "report/core/diag.h"
+#include "report/engine/engine.h"
+#include "report/filter/filter.h"
+#include "report/input/input.h"
+#include "report/spec.h"
+#include "report/symbol/symbol.h"
+
+int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
+		  const struct spec *spec, const char *path, struct diag *diag)
+{
+	int status;
+
+	memset(pipeline, 0, sizeof(*pipeline));
+	pipeline->cli = cli;
+	pipeline->spec = spec;
+	status = stacks_init(&pipeline->stacks);
+	if (status == 0)
+		status = source_open(&pipeline->source, path, diag);
+	if (status)
+		return status;
+	pipeline->source_open = true;
+	status = input_open(&pipeline->source, &pipeline->stacks,
+			    &pipeline->run, &pipeline->input, diag);
+	if (status)
+		return status;
+	pipeline->symbols = symbols_new(&pipeline->run.modules,
+					(const char *const *)cli->debug_dirs,
+					cli->debug_dir_count);
+	pipeline->engine = engine_new(pipeline->input, &pipeline->run,
+				      &pipeline->stacks);
+	if (!pipeline->symbols || !pipeline->engine)
+		return diag_set(diag, -ENOMEM, path, DIAG_NO_OFFSET,
+				"out of memory");
+	pipeline->scope = (struct scope){
+		.run = &pipeline->run,
+		.stacks = &pipeline->stacks,
+		.engine = pipeline->engine,
+		.symbols = pipeline->symbols,
+		.arena = &pipeline->arena,
+	};
+	return 0;
+}
+
+static bool wants(const struct spec_view *view, const char *artifact)
+{
+	for (size_t i = 0; i < view->artifact_count; i++)
+		if (strcmp(view->artifacts[i]->name, artifact) == 0)
+			return true;
+	return false;
+}
+
+static int view_prepare(struct pipeline *pipeline, size_t index,
+			struct diag *diag)
+{
+	const struct spec_view *spec = &pipeline->spec->views[index];
+	const struct engine_totals *totals = engine_totals(pipeline->engine);
+	const struct filter_context context = {
+		.run = &pipeline->run,
+		.stacks = &pipeline->stacks,
+		.symbols = pipeline->symbols,
+		.peak_tick = totals->peak_tick,
+		.peak_order = totals->peak_order,
+	};
+	const struct view_options options = {
+		.name = spec->name,
+		.title = spec->title,
+		.sort_by = spec->sort_by,
+		.order = spec->order,
+		.has_order = spec->has_order,
+		.rows = spec->count,
+		.cost_by_count = spec->cost_by_count,
+		.keep_records = wants(spec, "allocations"),
+	};
+
+	pipeline->filters[index] = filter_new(&spec->filter, &context, diag);
+	if (!pipeline->filters[index]) {
+		/* The filter knows the key, the spec where it stands. */
+		if (diag && !diag->file[0]) {
+			snprintf(diag->file, sizeof(diag->file), "%s",
+				 pipeline->spec->path);
+			diag->line = spec->line;
+			diag->offset = DIAG_NO_OFFSET;
+		}
+		return -EINVAL;
+	}
+	pipeline->views[index] = view_new(&options, pipeline->filters[index]);
+	return pipeline->views[index] ? 0 : -ENOMEM;
+}
+
+/* One pass; @second takes the views that had to wait for the peak. */
+static int pass(struct pipeline *pipeline, bool second, struct diag *diag)
+{
+	const struct spec *spec = pipeline->spec;
+	struct engine_observer *observers =
+		calloc(spec->view_count + 1, sizeof(*observers));
+	size_t count = 0;
+	int status = 0;
+
+	if (!observers)
+		return -ENOMEM;
+	if (!second)
+		observers[count++] = (struct engine_observer){
+			.context = &pipeline->maps, .event = maps_add
+		};
+	for (size_t i = 0; status == 0 && i < spec->view_count; i++) {
+		if (filter_needs_peak(&spec->views[i].filter) != second)
+			continue;
+		status = view_prepare(pipeline, i, diag);
+		observers[count++] = (struct engine_observer){
+			.context = pipeline->views[i], .record = view_add
+		};
+	}
+	if (status == 0)
+		status = engine_pass(pipeline->engine, observers, count, diag);
+	free(observers);
+	return status;
+}
+
+int pipeline_run(struct pipeline *pipeline, struct diag *diag)
+{
+	const struct spec *spec = pipeline->spec;
+	bool needs_peak = false;
+	int status;
+
+	pipeline->filters =
+		calloc(spec->view_count + 1, sizeof(*pipeline->filters));
+	pipeline->views =
+		calloc(spec->view_count + 1, sizeof(*pipeline->views));
+	if (!pipeline->filters || !pipeline->views)
+		return -ENOMEM;
+	for (size_t i = 0; i < spec->view_count; i++)
+		needs_peak |= filter_needs_peak(&spec->views[i].filter);
+	status = pass(pipeline, false, diag);
+	if (status == 0 && needs_peak)
+		status = pass(pipeline, true, diag);
+	if (status == -ENOMEM && !diag->text[0])
+		diag_set(diag, status, pipeline->source.path, DIAG_NO_OFFSET,
+			 "out of memory");
+	return status;
+}
+
+void pipeline_close(struct pipeline *pipeline)
+{
+	for (size_t i = 0; pipeline->spec && i < pipeline->spec->view_count;
+	     i++) {
+		if (pipeline->views)
+			view_free(pipeline->views[i]);
+		if (pipeline->filters && pipeline->filters[i])
+			filter_free(pipeline->filters[i]);
+	}
+	free(pipeline->views);
+	free(pipeline->filters);
+	maps_done(&pipeline->maps);
+	engine_free(pipeline->engine);
+	if (pipeline->symbols)
+		symbols_free(pipeline->symbols);
+	if (pipeline->input)
+		input_close(pipeline->input);
+	run_done(&pipeline->run);
+	if (pipeline->source_open)
+		source_close(&pipeline->source);
+	stacks_done(&pipeline->stacks);
+	arena_done(&pipeline->arena);
+	memset(pipeline, 0, sizeof(*pipeline));
+}
