@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/spec.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/core/text.h"
+#include "report/spec_section.h"
+
+enum {
+	SPEC_FILE_MAX = 1024 * 1024,
+	SECTION_MAX = 49, /* what inih keeps of a section's name */
+};
+
+static const char blank[] = " \t\r\n";
+
+static int spec_init(struct spec *spec, const char *path)
+{
+	memset(spec, 0, sizeof(*spec));
+	for (size_t i = 0; page_formats[i] && i < SPEC_PAGES_MAX; i++)
+		spec->pages[spec->page_count++] = page_formats[i];
+	spec->path = arena_copy(&spec->arena, path, strlen(path));
+	return spec->path ? 0 : -ENOMEM;
+}
+
+void spec_done(struct spec *spec)
+{
+	arena_done(&spec->arena);
+	memset(spec, 0, sizeof(*spec));
+}
+
+/* --- spec files --- */
+
+/**
+ * struct reading - a spec file on its way through inih
+ * @next:   text not yet handed to inih, up to @end
+ * @status: first error; nothing more is read after it
+ * @view:   the current section; NULL in [report] and before any section
+ * @seen:   keys of the current section, as in section_view_set()
+ */
+struct reading {
+	struct spec *spec;
+	struct place place;
+	const char *next;
+	const char *end;
+	int status;
+	uint32_t report_line; /* of [report], 0 before it */
+	struct spec_view *view;
+	size_t view_capacity;
+	uint64_t seen;
+};
+
+static int view_close(const struct reading *reading)
+{
+	struct place place = reading->place;
+
+	if (!reading->view)
+		return 0;
+	place.line = reading->view->line;
+	return section_view_finish(reading->view, &place);
+}
+
+static struct spec_view *view_push(struct reading *reading)
+{
+	struct spec *spec = reading->spec;
+	size_t capacity = reading->view_capacity;
+	struct spec_view *grown;
+
+	if (spec->view_count == capacity) {
+		capacity = capacity ? capacity * 2 : 8;
+		grown = arena_array(&spec->arena, capacity, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		if (spec->view_count)
+			memcpy(grown, spec->views,
+			       spec->view_count * sizeof(*grown));
+		spec->views = grown;
+		reading->view_capacity = capacity;
+	}
+	return &spec->views[spec->view_count++];
+}
+
+static bool view_name_is_valid(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_.-";
+
+	return name[0] != '.' && !name[strspn(name, allowed)];
+}
+
+static int view_begin(struct reading *reading, const char *name)
+{
+	const struct place *place = &reading->place;
+	struct spec *spec = reading->spec;
+	struct spec_view *view;
+
+	if (!name[0])
+		return place_fail(place, -EINVAL,
+				  "a view without a name; allowed: [view "
+				  "NAME]");
+	if (!view_name_is_valid(name))
+		return place_fail(place, -EINVAL,
+				  "\"%s\" is not a view's name; allowed: "
+				  "letters, digits, _ . -, not beginning with "
+				  "a dot",
+				  name);
+	for (size_t i = 0; i < spec->view_count; i++)
+		if (strcmp(spec->views[i].name, name) == 0)
+			return place_fail(place, -EINVAL,
+					  "[view %s] stands twice, first in "
+					  "line %u",
+					  name, spec->views[i].line);
+	view = view_push(reading);
+	if (!view)
+		return place_fail(place, -ENOMEM, "out of memory");
+	view->name = arena_copy(&spec->arena, name, strlen(name));
+	if (!view->name)
+		return place_fail(place, -ENOMEM, "out of memory");
+	view->count = SORT_NO_COUNT;
+	view->line = place->line;
+	reading->view = view;
+	return 0;
+}
+
+static int report_begin(struct reading *reading)
+{
+	if (reading->report_line)
+		return place_fail(&reading->place, -EINVAL,
+				  "[report] stands twice, first in line %u",
+				  reading->report_line);
+	reading->report_line = reading->place.line;
+	reading->view = NULL;
+	return 0;
+}
+
+static int unknown_section(const struct place *place, const char *name,
+			   const char *kind)
+{
+	static const char *const kinds[] = { "report", "view", NULL };
+	const char *nearest = text_nearest(kind, kinds);
+
+	return place_fail(place, -EINVAL,
+			  "unknown section [%s]; %s%s%sllowed: [report], "
+			  "[view NAME]",
+			  name, nearest ? "did you mean [" : "",
+			  nearest ? nearest : "", nearest ? "]? A" : "a");
+}
+
+/* @name: what stands between the brackets, trimmed. */
+static int section_begin(struct reading *reading, const char *name)
+{
+	size_t kind_len = strcspn(name, blank);
+	char kind[SECTION_MAX + 1] = "";
+	int status = view_close(reading);
+
+	if (status == 0)
+		status = section_text_check(reading->spec, name,
+					    &reading->place);
+	if (status < 0)
+		return status;
+	memcpy(kind, name, kind_len);
+	reading->seen = 0;
+	if (strcmp(name, "report") == 0)
+		return report_begin(reading);
+	if (strcmp(kind, "view") == 0)
+		return view_begin(reading, name + kind_len +
+						   strspn(name + kind_len,
+							  blank));
+	return unknown_section(&reading->place, name, kind);
+}
+
+/* inih would cut a long name, and pass over what follows the bracket. */
+static int header_read(struct reading *reading, const char *line)
+{
+	const struct place *place = &reading->place;
+	const char *end = strchr(line, ']');
+	char name[SECTION_MAX + 1] = "";
+	const char *after;
+	size_t len;
+
+	if (!end)
+		return place_fail(place, -EINVAL,
+				  "a section without its ]; allowed: [report], "
+				  "[view NAME]");
+	after = end + 1 + strspn(end + 1, blank);
+	if (*after && *after != ';' && *after != '#')
+		return place_fail(place, -EINVAL,
+				  "text after the ] of a section; allowed: a "
+				  "comment");
+	len = (size_t)(end - line) - 1;
+	if (len > SECTION_MAX)
+		return place_fail(place, -EINVAL,
+				  "a section's name of %zu bytes; allowed: up "
+				  "to %d",
+				  len, SECTION_MAX);
+	memcpy(name, line + 1, len);
+	while (len && strchr(blank, name[len - 1]))
+		name[--len] = '\0';
+	return section_begin(reading, name + strspn(name, blank));
+}
+
+/*
+ * The fgets of inih: one line without its indentation, which inih would take
+ * for the continuation of a value.  Returning NULL ends the parse.
+ */
+static char *line_read(char *buf, int size, void *context)
+{
+	struct reading *reading = context;
+	const char *line = reading->next;
+	const char *newline;
+	size_t len;
+
+	if (reading->status < 0 || line == reading->end)
+		return NULL;
+	reading->place.line++;
+	newline = memchr(line, '\n', (size_t)(reading->end - line));
+	reading->next = newline ? newline + 1 : reading->end;
+	while (line < reading->next && (*line == ' ' || *line == '\t'))
+		line++;
+	len = (size_t)(reading->next - line);
+	if (len >= (size_t)size) {
+		reading->status = place_fail(
+			&reading->place, -EINVAL,
+			"a line of %zu bytes; allowed: up to %d",
+			len - (newline != NULL), size - 2);
+		return NULL;
+	}
+	memcpy(buf, line, len);
+	buf[len] = '\0';
+	if (buf[0] == '[')
+		reading->status = header_read(reading, buf);
+	return reading->status < 0 ? NULL : buf;
+}
+
+/* Never tells inih about an error: it would only remember the line. */
+static int key_read(void *context, const char *section, const char *name,
+		    const char *value)
+{
+	struct reading *reading = context;
+	const struct place *place = &reading->place;
+	struct spec *spec = reading->spec;
+
+	(void)section;
+	if (reading->status < 0)
+		return 1;
+	reading->status = section_text_check(spec, name, place);
+	if (reading->status < 0)
+		return 1;
+	if (reading->view)
+		reading->status = section_view_set(spec, reading->view, name,
+						   value, &reading->seen,
+						   place);
+	else if (reading->report_line)
+		reading->status = section_report_set(spec, name, value,
+						     &reading->seen, place);
+	else
+		reading->status = place_fail(place, -EINVAL,
+					     "\"%s\" stands before any "
+					     "section; allowed: [report], "
+					     "[view NAME]",
+					     name);
+	return 1;
+}
+
+static int nul_check(const struct place *place, const char *text, size_t len)
+{
+	const char *nul = memchr(text, '\0', len);
+	struct place at = *place;
+
+	if (!nul)
+		return 0;
+	at.line = 1;
+	for (const char *c = text; c < nul; c++)
+		at.line += *c == '\n';
+	return place_fail(&at, -EINVAL,
+			  "a NUL byte; allowed: UTF-8 text without any");
+}
+
+static int ini_read(struct reading *reading)
+{
+	int line = ini_parse_stream(line_read, reading, key_read, reading);
+
+	/* Its line of a syntax error came before the error that ended it. */
+	if (line > 0 &&
+	    (reading->status == 0 || (uint32_t)line < reading->place.line)) {
+		reading->place.line = (uint32_t)line;
+		reading->status = place_fail(
+			&reading->place, -EINVAL,
+			"neither a key nor a section; allowed: KEY = VALUE, "
+			"[report], [view NAME], ; COMMENT");
+	} else if (line < 0 && reading->status == 0) {
+		reading->status = place_fail(&reading->place, -ENOMEM,
+					     "out of memory");
+	}
+	return reading->status < 0 ? reading->status : view_close(reading);
+}
+
+int spec_read(struct spec *spec, const char *path, const char *text, size_t len,
+	      struct diag *diag)
+{
+	static const char bom[] = "\xef\xbb\xbf";
+	struct reading reading = {
+		.spec = spec,
+		.place = { .path = path, .diag = diag },
+		.next = text,
+		.end = text + len,
+	};
+	int status = spec_init(spec, path);
+
+	if (status < 0)
+		place_fail(&reading.place, status, "out of memory");
+	if (status == 0)
+		status = nul_check(&reading.place, text, len);
+	if (len >= strlen(bom) && memcmp(text, bom, strlen(bom)) == 0)
+		reading.next += strlen(bom);
+	if (status == 0)
+		status = ini_read(&reading);
+	if (status < 0)
+		spec_done(spec);
+	return status;
+}
+
+/* Return: bytes read into @buf, or negative errno. */
+static long file_read(const char *path, char *buf, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	size_t len;
+	int error;
+
+	if (!file)
+		return -errno;
+	errno = 0;
+	len = fread(buf, 1, size, file);
+	error = ferror(file) ? (errno ? errno : EIO) : 0;
+	fclose(file);
+	return error ? -error : (long)len;
+}
+
+int spec_load(struct spec *spec, const char *path, struct diag *diag)
+{
+	char *text = malloc(SPEC_FILE_MAX + 1);
+	long len;
+	int status;
+
+	memset(spec, 0, sizeof(*spec));
+	if (!text)
+		return diag_set(diag, -ENOMEM, path, DIAG_NO_OFFSET,
+				"out of memory");
+	len = file_read(path, text, SPEC_FILE_MAX + 1);
+	if (len < 0)
+		status = diag_set(diag, (int)len, path, DIAG_NO_OFFSET, "%s",
+				  strerror((int)-len));
+	else if (len > SPEC_FILE_MAX)
+		status = diag_set(diag, -EINVAL, path, DIAG_NO_OFFSET,
+				  "larger than a spec file may be; allowed: "
+				  "up to %d bytes",
+				  SPEC_FILE_MAX);
+	else
+		status = spec_read(spec, path, text, (size_t)len, diag);
+	free(text);
+	return status;
+}
+
+/* --- --view --- */
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 'a' - 'A';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes %41 in place.  A % that two hex digits do not follow is itself: times
+   are written 50%. */
+static void percent_decode(char *text)
+{
+	char *out = text;
+
+	while (*text) {
+		int high = *text == '%' ? hex_digit(text[1]) : -1;
+		int low = high >= 0 ? hex_digit(text[2]) : -1;
+
+		if (low < 0) {
+			*out++ = *text++;
+			continue;
+		}
+		*out++ = (char)(high << 4 | low);
+		text += 3;
+	}
+	*out = '\0';
+}
+
+/* Return: 0, or -EINVAL when @text holds %00, which would cut it. */
+static int percent_check(const char *text, const struct place *place)
+{
+	if (!strstr(text, "%00"))
+		return 0;
+	return place_fail(place, -EINVAL,
+			  "%%00 in \"%s\"; allowed: text without NUL", text);
+}
+
+/* @pair: "key=value", modified. */
+static int pair_set(struct spec *spec, char *pair, uint64_t *seen,
+		    const struct place *place)
+{
+	char *value = strchr(pair, '=');
+	int status = percent_check(pair, place);
+
+	if (status < 0)
+		return status;
+	if (value)
+		*value++ = '\0';
+	percent_decode(pair);
+	status = section_text_check(spec, pair, place);
+	if (status < 0)
+		return status;
+	if (!value)
+		return place_fail(place, -EINVAL,
+				  "\"%s\" has no value; allowed: "
+				  "KEY=VALUE&KEY=VALUE",
+				  pair);
+	percent_decode(value);
+	return section_view_set(spec, spec->views, pair, value, seen, place);
+}
+
+static int query_read(struct spec *spec, const char *query,
+		      const struct artifact_format *artifact,
+		      const struct place *place)
+{
+	struct spec_view *view = arena_alloc(&spec->arena, sizeof(*view));
+	char *copy = arena_copy(&spec->arena, query, strlen(query));
+	uint64_t seen = 0;
+	char *pair;
+	int status = 0;
+
+	if (!view || !copy)
+		return place_fail(place, -ENOMEM, "out of memory");
+	view->name = "view";
+	view->count = SORT_NO_COUNT;
+	view->artifacts[view->artifact_count++] = artifact;
+	spec->views = view;
+	spec->view_count = 1;
+	while (status == 0 && (pair = strsep(&copy, "&")))
+		if (pair[0])
+			status = pair_set(spec, pair, &seen, place);
+	return status < 0 ? status : section_view_finish(view, place);
+}
+
+int spec_view_parse(struct spec *spec, const char *query,
+		    const struct artifact_format *artifact, struct diag *diag)
+{
+	const struct place place = { .path = "--view", .diag = diag };
+	int status = spec_init(spec, place.path);
+
+	if (status < 0)
+		place_fail(&place, status, "out of memory");
+	if (status == 0)
+		status = query_read(spec, query, artifact, &place);
+	if (status < 0)
+		spec_done(spec);
+	return status;
+}

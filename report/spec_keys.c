@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/spec_keys.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/core/units.h"
+#include "report/filter/choice.h"
+
+enum { WORD_BYTES = 64, NAMES_MAX = 32 };
+
+static int copy_text(const char **ret, const char *value, struct arena *arena,
+		     struct diag *diag)
+{
+	const char *copy = arena_copy(arena, value, strlen(value));
+
+	if (!copy)
+		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,
+				"out of memory");
+	*ret = copy;
+	return 0;
+}
+
+/**
+ * list_next() - one word of a comma-separated list
+ * @word: the word, trimmed, cut at WORD_BYTES - 1 (no name is as long)
+ *
+ * Return: rest of the list after the comma, NULL when this was the last.
+ */
+static const char *list_next(const char *list, char word[WORD_BYTES])
+{
+	static const char blank[] = " \t";
+	const char *comma = strchr(list, ',');
+	size_t len;
+
+	list += strspn(list, blank);
+	len = strcspn(list, ",");
+	while (len && strchr(blank, list[len - 1]))
+		len--;
+	if (len > WORD_BYTES - 1)
+		len = WORD_BYTES - 1;
+	memcpy(word, list, len);
+	word[len] = '\0';
+	return comma ? comma + 1 : NULL;
+}
+
+/**
+ * list_parse() - positions of the words of @value among @names
+ * @max: of words
+ *
+ * Return: how many; -EINVAL for an unknown or repeated word.
+ */
+static int list_parse(int *ret, size_t max, const char *value,
+		      const char *const *names, const char *what,
+		      struct diag *diag)
+{
+	size_t count = 0;
+
+	while (value) {
+		char word[WORD_BYTES];
+		int found;
+
+		value = list_next(value, word);
+		found = choice_find(word, names, what, diag);
+		if (found < 0)
+			return found;
+		for (size_t i = 0; i < count; i++)
+			if (ret[i] == found)
+				return diag_set(diag, -EINVAL, NULL,
+						DIAG_NO_OFFSET,
+						"\"%s\" stands twice", word);
+		if (count == max)
+			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+					"more than %zu words", max);
+		ret[count++] = found;
+	}
+	return (int)count;
+}
+
+/* --- [report] --------------------------------------------------------------
+ */
+
+static int set_report_title(struct spec *spec, const char *value,
+			    struct diag *diag)
+{
+	return copy_text(&spec->title, value, &spec->arena, diag);
+}
+
+static int set_output(struct spec *spec, const char *value, struct diag *diag)
+{
+	return copy_text(&spec->output, value, &spec->arena, diag);
+}
+
+static int set_pages(struct spec *spec, const char *value, struct diag *diag)
+{
+	const char *names[NAMES_MAX] = { NULL };
+	int found[SPEC_PAGES_MAX];
+	size_t count = 0;
+	int words;
+
+	spec->page_count = 0;
+	if (strcmp(value, "none") == 0)
+		return 0;
+	for (; page_formats[count]; count++) {
+		assert(count < NAMES_MAX - 2);
+		names[count] = page_formats[count]->name;
+	}
+	names[count] = "none";
+	words = list_parse(found, SPEC_PAGES_MAX, value, names, "a page", diag);
+	for (int i = 0; i < words; i++) {
+		if ((size_t)found[i] == count)
+			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+					"\"none\" stands beside a page");
+		spec->pages[spec->page_count++] = page_formats[found[i]];
+	}
+	return words < 0 ? words : 0;
+}
+
+static int set_theme(struct spec *spec, const char *value, struct diag *diag)
+{
+	static const char *const names[] = {
+		[THEME_AUTO] = "auto",
+		[THEME_LIGHT] = "light",
+		[THEME_DARK] = "dark",
+		NULL,
+	};
+	int found = choice_find(value, names, "a theme", diag);
+
+	if (found < 0)
+		return found;
+	spec->theme = (enum page_theme)found;
+	return 0;
+}
+
+const struct report_key report_keys[] = {
+	{ "title", "TEXT", "heading of the report", set_report_title },
+	{ "output", "DIR", "where to write; -o overrides it", set_output },
+	{ "pages", "LIST", "html, markdown, or none", set_pages },
+	{ "theme", "WORD", "colours of the page: auto, light or dark",
+	  set_theme },
+};
+
+const size_t report_key_count = sizeof(report_keys) / sizeof(report_keys[0]);
+
+/* --- [view NAME] -----------------------------------------------------------
+ */
+
+static int set_title(struct spec_view *view, const char *value,
+		     struct arena *arena, struct diag *diag)
+{
+	return copy_text(&view->title, value, arena, diag);
+}
+
+static int set_artifacts(struct spec_view *view, const char *value,
+			 struct arena *arena, struct diag *diag)
+{
+	const char *names[NAMES_MAX] = { NULL };
+	int found[SPEC_ARTIFACTS_MAX];
+	int words;
+
+	(void)arena;
+	for (size_t i = 0; artifact_formats[i]; i++) {
+		assert(i < NAMES_MAX - 1);
+		names[i] = artifact_formats[i]->name;
+	}
+	words = list_parse(found, SPEC_ARTIFACTS_MAX, value, names,
+			   "an artifact", diag);
+	for (int i = 0; i < words; i++)
+		view->artifacts[i] = artifact_formats[found[i]];
+	view->artifact_count = words < 0 ? 0 : (size_t)words;
+	return words < 0 ? words : 0;
+}
+
+const char *const sort_names[] = {
+	[SORT_TIMESTAMP - 1] = "timestamp",
+	[SORT_ADDRESS - 1] = "address",
+	[SORT_SIZE - 1] = "size",
+	[SORT_MATCHED_MIN_TIMESTAMP - 1] = "only_matched.min_timestamp",
+	[SORT_MATCHED_MAX_TIMESTAMP - 1] = "only_matched.max_timestamp",
+	[SORT_MATCHED_INTERVAL - 1] = "only_matched.interval",
+	[SORT_MATCHED_ALLOCATED_COUNT - 1] = "only_matched.allocated_count",
+	[SORT_MATCHED_LEAKED_COUNT - 1] = "only_matched.leaked_count",
+	[SORT_MATCHED_SIZE - 1] = "only_matched.size",
+	[SORT_ALL_MIN_TIMESTAMP - 1] = "all.min_timestamp",
+	[SORT_ALL_MAX_TIMESTAMP - 1] = "all.max_timestamp",
+	[SORT_ALL_INTERVAL - 1] = "all.interval",
+	[SORT_ALL_ALLOCATED_COUNT - 1] = "all.allocated_count",
+	[SORT_ALL_LEAKED_COUNT - 1] = "all.leaked_count",
+	[SORT_ALL_SIZE - 1] = "all.size",
+	NULL,
+};
+
+static int set_sort_by(struct spec_view *view, const char *value,
+		       struct arena *arena, struct diag *diag)
+{
+	int found = choice_find(value, sort_names, "a sort key", diag);
+
+	(void)arena;
+	if (found < 0)
+		return found;
+	view->sort_by = (enum sort_by)(found + 1);
+	return 0;
+}
+
+static int set_order(struct spec_view *view, const char *value,
+		     struct arena *arena, struct diag *diag)
+{
+	static const char *const names[] = {
+		[SORT_ASCENDING] = "asc",
+		[SORT_DESCENDING] = "dsc",
+		NULL,
+	};
+	int found = choice_find(value, names, "an order", diag);
+
+	(void)arena;
+	if (found < 0)
+		return found;
+	view->order = (enum sort_order)found;
+	view->has_order = true;
+	return 0;
+}
+
+static int set_count(struct spec_view *view, const char *value,
+		     struct arena *arena, struct diag *diag)
+{
+	uint64_t count;
+
+	(void)arena;
+	if (strcmp(value, "all") == 0) {
+		view->count = SORT_NO_COUNT;
+		return 0;
+	}
+	if (!units_parse_integer(value, &count) || count == 0)
+		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+				"\"%s\" is not a number of rows; allowed: 1 "
+				"and more, all",
+				value);
+	view->count = count;
+	return 0;
+}
+
+static int set_cost(struct spec_view *view, const char *value,
+		    struct arena *arena, struct diag *diag)
+{
+	static const char *const names[] = { "bytes", "count", NULL };
+	int found = choice_find(value, names, "a cost", diag);
+
+	(void)arena;
+	if (found < 0)
+		return found;
+	view->cost_by_count = found == 1;
+	return 0;
+}
+
+const struct view_key view_keys[] = {
+	{ "title", "TEXT", "heading of the view", true, set_title },
+	{ "artifacts", "LIST", "what to write, see Artifacts", false,
+	  set_artifacts },
+	{ "sort_by", "WORD", "order of the rows of allocations, groups", true,
+	  set_sort_by },
+	{ "order", "WORD", "asc (rising) or dsc (falling)", true, set_order },
+	{ "count", "NUMBER", "rows of allocations, groups; or all", true,
+	  set_count },
+	{ "cost", "WORD", "what trees add up: bytes or count", true, set_cost },
+};
+
+const size_t view_key_count = sizeof(view_keys) / sizeof(view_keys[0]);
+
+static bool view_has(const struct spec_view *view, const char *artifact)
+{
+	for (size_t i = 0; i < view->artifact_count; i++)
+		if (strcmp(view->artifacts[i]->name, artifact) == 0)
+			return true;
+	return false;
+}
+
+/* An order for rows of another kind would be passed over without a word.  Views
+   with neither kind of rows may carry any order: it does no harm there. */
+static int sort_check(const struct spec_view *view, struct diag *diag)
+{
+	bool of_groups = view->sort_by >= SORT_MATCHED_MIN_TIMESTAMP;
+	const char *has = of_groups ? "allocations" : "groups";
+	const char *lacks = of_groups ? "groups" : "allocations";
+
+	if (view->sort_by == SORT_DEFAULT || view_has(view, lacks) ||
+	    !view_has(view, has))
+		return 0;
+	return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+			"sort_by = %s is an order of %s, not of %s; allowed: "
+			"%s",
+			sort_names[view->sort_by - 1], lacks, has,
+			of_groups ? "timestamp, address, size"
+				  : "only_matched.… and all.…");
+}
+
+int spec_view_check(const struct spec_view *view, struct diag *diag)
+{
+	int status = filter_spec_check(&view->filter, diag);
+
+	return status < 0 ? status : sort_check(view, diag);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keys of one section, whether it came from a file or from --view: looked up,
+ * checked and set, with messages that point at their place.
+ */
+#ifndef REPORT_SPEC_SECTION_H
+#define REPORT_SPEC_SECTION_H
+
+#include <stdint.h>
+
+#include "report/spec.h"
+
+/* What messages point at. @line is 0 for --view. */
+struct place {
+	const char *path;
+	uint32_t line;
+	struct diag *diag;
+};
+
+/* Fills the diag of @place and returns @status. */
+int place_fail(const struct place *place, int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Return: 0; -EINVAL when @text holds what no page may show (control
+   characters, bytes that are not UTF-8). */
+int section_text_check(struct spec *spec, const char *text,
+		       const struct place *place);
+
+/**
+ * section_report_set() - one key of [report]
+ * @key, @value: as written, trimmed
+ * @seen: bits of the section's keys met so far, 0 at its beginning
+ *
+ * Return: 0; -EINVAL for an unknown or repeated key or a bad value; -ENOMEM.
+ */
+int section_report_set(struct spec *spec, const char *key, const char *value,
+		       uint64_t *seen, const struct place *place);
+
+/* The same for a key of [view NAME] or of --view. */
+int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
+		     const char *value, uint64_t *seen,
+		     const struct place *place);
+
+/* Fills in what was not said and checks what keys say together. @place: the
+   section, not its last key. */
+int section_view_finish(struct spec_view *view, const struct place *place);
+
+#endif /* REPORT_SPEC_SECTION_H */
