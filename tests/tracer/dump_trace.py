@@ -1,0 +1,507 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Decodes a trace file without any of the project's C code.
+
+A second reading of docs/trace-format.md: the tests of the tracer use it as a
+module, people run it on a file.  It is strict: whatever the format does not
+allow raises FormatError.
+
+    dump_trace.py [--events | --summary] FILE
+"""
+import ctypes
+import os
+import struct
+import sys
+
+PREAMBLE_MAGIC = b"\x89MPROF\r\n"
+LIVE_MAGIC = b"\x89MPLIVE\n"
+CHUNK_MAGIC = b"\xfeMPchnk\n"
+CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQQQ")
+MASK = (1 << 64) - 1
+
+PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END = range(1, 9)
+KINDS = {1: "malloc", 2: "calloc", 3: "memalign", 4: "new", 5: "free",
+         6: "delete", 7: "realloc", 8: "mmap", 9: "munmap", 10: "mremap",
+         11: "mallopt", 12: "rss", 13: "lost", 14: "marker"}
+NO_STACK = {"rss", "lost", "marker"}
+ALLOCATIONS = {"malloc", "calloc", "memalign", "new"}
+RELEASES = {"free", "delete"}
+
+
+class FormatError(Exception):
+    """The file breaks the format."""
+
+
+def load_zstd():
+    lib = ctypes.CDLL("libzstd.so.1")
+    lib.ZSTD_decompress.restype = ctypes.c_size_t
+    lib.ZSTD_decompress.argtypes = [ctypes.c_void_p, ctypes.c_size_t,
+                                    ctypes.c_char_p, ctypes.c_size_t]
+    lib.ZSTD_isError.argtypes = [ctypes.c_size_t]
+    return lib
+
+
+ZSTD = load_zstd()
+
+
+def decompress(data, raw_len):
+    out = ctypes.create_string_buffer(raw_len or 1)
+    n = ZSTD.ZSTD_decompress(out, raw_len, data, len(data))
+    if ZSTD.ZSTD_isError(n) or n != raw_len:
+        raise FormatError("zstd frame does not give raw_len bytes")
+    return out.raw[:raw_len]
+
+
+P1, P2, P3, P4, P5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F,
+                      0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
+                      0x27D4EB2F165667C5)
+
+
+def rotl(x, r):
+    return ((x << r) | (x >> (64 - r))) & MASK
+
+
+def xxh64_round(acc, lane):
+    return rotl((acc + lane * P2) & MASK, 31) * P1 & MASK
+
+
+def xxh64_python(data):
+    n, i = len(data), 0
+    if n >= 32:
+        acc = [(P1 + P2) & MASK, P2, 0, (-P1) & MASK]
+        while i + 32 <= n:
+            lanes = struct.unpack_from("<4Q", data, i)
+            acc = [xxh64_round(a, v) for a, v in zip(acc, lanes)]
+            i += 32
+        h = sum(rotl(a, r) for a, r in zip(acc, (1, 7, 12, 18))) & MASK
+        for a in acc:
+            h = ((h ^ xxh64_round(0, a)) * P1 + P4) & MASK
+    else:
+        h = P5
+    h = (h + n) & MASK
+    while i + 8 <= n:
+        h ^= xxh64_round(0, struct.unpack_from("<Q", data, i)[0])
+        h = (rotl(h, 27) * P1 + P4) & MASK
+        i += 8
+    if i + 4 <= n:
+        h ^= struct.unpack_from("<I", data, i)[0] * P1 & MASK
+        h = (rotl(h, 23) * P2 + P3) & MASK
+        i += 4
+    while i < n:
+        h ^= data[i] * P5 & MASK
+        h = rotl(h, 11) * P1 & MASK
+        i += 1
+    h ^= h >> 33
+    h = h * P2 & MASK
+    h ^= h >> 29
+    h = h * P3 & MASK
+    return h ^ (h >> 32)
+
+
+def load_xxhash():
+    try:
+        lib = ctypes.CDLL("libxxhash.so.0")
+    except OSError:
+        return xxh64_python
+    lib.XXH64.restype = ctypes.c_uint64
+    lib.XXH64.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    return lambda data: lib.XXH64(data, len(data), 0)
+
+
+xxh64 = load_xxhash()
+
+
+class Cursor:
+    """Bounded reading."""
+
+    def __init__(self, data):
+        self.data, self.pos = data, 0
+
+    def take(self, n):
+        if self.pos + n > len(self.data):
+            raise FormatError("payload is too short")
+        self.pos += n
+        return self.data[self.pos - n:self.pos]
+
+    def u32(self):
+        return struct.unpack("<I", self.take(4))[0]
+
+    def i32(self):
+        return struct.unpack("<i", self.take(4))[0]
+
+    def u64(self):
+        return struct.unpack("<Q", self.take(8))[0]
+
+    def string(self):
+        return self.take(self.u32()).decode("utf-8", "surrogateescape")
+
+    def varint(self):
+        v = shift = 0
+        data, pos = self.data, self.pos
+        while True:
+            if pos >= len(data) or shift > 63:
+                raise FormatError("bad varint")
+            b = data[pos]
+            pos += 1
+            v |= (b & 0x7f) << shift
+            if b < 0x80:
+                self.pos = pos
+                return v & MASK
+            shift += 7
+
+    def svarint(self):
+        v = self.varint()
+        return (v >> 1) ^ -(v & 1)
+
+    def done(self):
+        if self.pos != len(self.data):
+            raise FormatError("bytes after the payload's end")
+
+
+class Event:
+    __slots__ = ("kind", "thread", "tick", "end_tick", "stack", "truncated",
+                 "addr", "size", "slack", "align", "old", "fields")
+
+    def __repr__(self):
+        parts = [f"{self.tick} t{self.thread} {self.kind}"]
+        for name in ("old", "addr"):
+            if getattr(self, name) is not None:
+                parts.append(f"{name}={getattr(self, name):#x}")
+        for name in ("size", "slack", "align", "fields"):
+            if getattr(self, name) is not None:
+                parts.append(f"{name}={getattr(self, name)}")
+        parts.append("stack=" + ",".join(f"{f:#x}" for f in self.stack))
+        return " ".join(parts)
+
+
+def decode_events(data, thread, first_tick):
+    """Yields the events of one EVENTS payload or live buffer."""
+    cur = Cursor(data)
+    tick, addr, stack = first_tick, 0, []
+
+    def next_addr():
+        nonlocal addr
+        addr = (addr + cur.svarint()) & MASK
+        return addr
+
+    while cur.pos < len(data):
+        tag = cur.take(1)[0]
+        if tag & 0xc0 or tag & 0x1f not in KINDS:
+            raise FormatError(f"bad tag {tag:#x}")
+        ev = Event()
+        ev.kind, ev.thread = KINDS[tag & 0x1f], thread
+        ev.truncated = bool(tag & 0x20)
+        tick += cur.varint()
+        ev.tick = ev.end_tick = tick
+        ev.addr = ev.size = ev.slack = ev.align = ev.old = ev.fields = None
+        ev.stack = ()
+        if ev.kind not in NO_STACK:
+            pop, push = cur.varint(), cur.varint()
+            if pop > len(stack):
+                raise FormatError("pop is greater than the depth")
+            if pop:
+                stack = stack[:-pop]
+            pc = stack[-1] if stack else 0
+            if push:
+                stack = list(stack)
+                for _ in range(push):
+                    pc = (pc + cur.svarint()) & MASK
+                    stack.append(pc)
+            if len(stack) > 65536:
+                raise FormatError("stack too deep")
+            ev.stack = stack
+        decode_body(ev, cur, next_addr)
+        if ev.kind == "realloc":
+            tick = ev.end_tick
+        yield ev
+
+
+def decode_body(ev, cur, next_addr):
+    kind = ev.kind
+    if kind in ALLOCATIONS:
+        ev.addr, ev.size, ev.slack = next_addr(), cur.varint(), cur.varint()
+        if kind == "memalign":
+            ev.align = cur.varint()
+    elif kind in RELEASES:
+        ev.addr = next_addr()
+    elif kind == "realloc":
+        ev.end_tick = ev.tick + cur.varint()
+        ev.old, ev.addr = next_addr(), next_addr()
+        ev.size, ev.slack = cur.varint(), cur.varint()
+    elif kind == "mmap":
+        ev.addr, ev.size = next_addr(), cur.varint()
+        ev.fields = (cur.varint(), cur.varint(), cur.svarint(), cur.varint())
+    elif kind == "munmap":
+        ev.addr, ev.size = next_addr(), cur.varint()
+    elif kind == "mremap":
+        ev.old = next_addr()
+        old_len = cur.varint()
+        ev.addr, ev.size = next_addr(), cur.varint()
+        ev.fields = (old_len, cur.varint())
+    elif kind == "mallopt":
+        ev.fields = (cur.svarint(), cur.svarint(), cur.svarint())
+    elif kind == "rss":
+        ev.size = cur.varint()
+    elif kind == "lost":
+        ev.fields = (cur.varint(), cur.varint())
+    elif kind == "marker":
+        ev.fields = (cur.take(cur.varint()),)
+
+
+class Trace:
+    """Everything one file (and its .live) holds, decoded."""
+
+    def __init__(self, path, keep_stacks=True):
+        self.path = path
+        self.process = None
+        self.modules, self.unloads, self.threads = [], [], []
+        self.clocks, self.lost, self.ends = [], [], []
+        self.events = []
+        self.chunks = []
+        self.damaged = 0
+        self.seen = set()
+        self.keep_stacks = keep_stacks
+        with open(path, "rb") as f:
+            data = f.read()
+        self.size = len(data)
+        self.read_preamble(data)
+        self.read_chunks(data)
+        if os.path.exists(path + ".live"):
+            self.read_live(path + ".live")
+        self.events.sort(key=lambda ev: ev.tick)
+        for thread in {key[0] for key in self.seen}:
+            numbers = sorted(s for t, s in self.seen if t == thread)
+            if numbers != list(range(len(numbers))):
+                self.damaged += 1
+
+    def read_preamble(self, data):
+        if len(data) < 32:
+            raise FormatError("no preamble")
+        magic, major, minor, order, self.trace_id, check = struct.unpack(
+            "<8sHHIQQ", data[:32])
+        if magic != PREAMBLE_MAGIC or order != 0x0a0b0c0d:
+            raise FormatError("not a trace")
+        if major != 1 or minor != 0:
+            raise FormatError("another version")
+        if check != xxh64(data[:24]):
+            raise FormatError("preamble checksum")
+
+    def read_chunks(self, data):
+        pos = 32
+        while pos < len(data):
+            head = data[pos:pos + 72]
+            if len(head) < 72 or head[:8] != CHUNK_MAGIC or \
+                    xxh64(head[:64]) != struct.unpack("<Q", head[64:])[0]:
+                nxt = data.find(CHUNK_MAGIC, pos + 1)
+                self.damaged += 1
+                pos = len(data) if nxt < 0 else nxt
+                continue
+            (_, kind, flags, thread, stored, raw, first, last, count,
+             sequence, check, reserved, _) = CHUNK_HEADER.unpack(head)
+            payload = data[pos + 72:pos + 72 + stored]
+            pos += 72 + stored
+            if len(payload) < stored:
+                self.damaged += 1
+                continue
+            if xxh64(payload) != check:
+                raise FormatError("payload checksum")
+            if flags & ~1 or reserved:
+                raise FormatError("reserved bits")
+            if flags & 1:
+                payload = decompress(payload, raw)
+            elif raw != stored:
+                raise FormatError("raw_len differs from stored_len")
+            if kind != EVENTS and (count or sequence or first != last):
+                raise FormatError("event fields in another chunk")
+            self.chunks.append((kind, thread, stored, raw))
+            self.read_payload(kind, payload, thread, first, last, count,
+                              sequence)
+
+    def read_payload(self, kind, payload, thread, first, last, count,
+                     sequence):
+        if kind == EVENTS:
+            events = list(decode_events(payload, thread, first))
+            if len(events) != count:
+                raise FormatError(f"{len(events)} events, not {count}")
+            if events and events[0].tick != first:
+                raise FormatError("first_tick")
+            if events and events[-1].end_tick != last:
+                raise FormatError("last_tick")
+            if (thread, sequence) in self.seen:
+                raise FormatError("sequence number twice")
+            self.seen.add((thread, sequence))
+            self.add_events(events)
+            return
+        cur = Cursor(payload)
+        if not self.process and kind != PROCESS:
+            raise FormatError("PROCESS is not first")
+        if kind == PROCESS:
+            self.read_process(cur)
+        elif kind == MODULE:
+            self.read_module(cur)
+        elif kind == UNLOAD:
+            self.unloads.append((cur.u32(), cur.u32(), cur.u64()))
+        elif kind == THREAD:
+            number, tid, what, zero, tick = (cur.u32(), cur.u32(), cur.u32(),
+                                             cur.u32(), cur.u64())
+            if zero:
+                raise FormatError("reserved")
+            self.threads.append({"number": number, "tid": tid, "what": what,
+                                 "tick": tick, "name": cur.string()})
+        elif kind == CLOCK:
+            self.clocks.append((cur.u64(), cur.u64(), cur.u64()))
+        elif kind == LOST:
+            self.lost.append({"count": cur.u64(), "reason": cur.u32(),
+                              "error": cur.u32(), "tick": cur.u64()})
+        elif kind == END:
+            self.ends.append({
+                "how": cur.u32(), "status": cur.i32(), "tick": cur.u64(),
+                "monotonic_ns": cur.u64(), "realtime_ns": cur.u64(),
+                "event_count": cur.u64(), "lost_count": cur.u64(),
+                "peak_rss": cur.u64(), "program": cur.string()})
+        else:
+            raise FormatError(f"unknown chunk {kind}")
+        cur.done()
+
+    def add_events(self, events):
+        if not self.keep_stacks:
+            for ev in events:
+                ev.stack = ev.stack and ev.stack[-1:]
+        self.events += events
+
+    def read_process(self, cur):
+        pid, ppid = cur.u32(), cur.u32()
+        clock, arch, page_shift, flags = cur.take(4)
+        n = cur.u32()
+        self.process = {
+            "pid": pid, "ppid": ppid, "clock": clock, "arch": arch,
+            "page_shift": page_shift, "flags": flags,
+            "start_tick": cur.u64(), "monotonic_ns": cur.u64(),
+            "realtime_ns": cur.u64(), "executable": cur.string(),
+            "directory": cur.string(),
+            "arguments": [cur.string() for _ in range(n)],
+            "version": cur.string()}
+
+    def read_module(self, cur):
+        m = {"number": cur.u32(), "flags": cur.u32(), "load": cur.u64(),
+             "bias": cur.u64(), "start": cur.u64(), "end": cur.u64()}
+        segments, build_id_len = cur.u32(), cur.u32()
+        if segments > 64 or build_id_len > 64:
+            raise FormatError("module limits")
+        m["segments"] = [struct.unpack("<5Q", cur.take(40))
+                         for _ in range(segments)]
+        m["build_id"] = cur.take(build_id_len).hex()
+        m["path"] = cur.string()
+        m["unload"] = None
+        if m["number"] != len(self.modules) + 1:
+            raise FormatError("module number")
+        self.modules.append(m)
+
+    def read_live(self, path):
+        with open(path, "rb") as f:
+            data = f.read()
+        magic, major, _, stride, trace_id, _, slots = struct.unpack(
+            "<8sHHIQII", data[:32])
+        if magic != LIVE_MAGIC or major != 1:
+            raise FormatError("not a .live file")
+        if trace_id != self.trace_id:
+            return
+        if stride % 4096 or 4096 + slots * stride > len(data):
+            raise FormatError(".live file's size")
+        for i in range(slots):
+            off = 4096 + i * stride
+            used, thread, sequence, _, first, length = struct.unpack_from(
+                "<IIIIQQ", data, off)
+            if not length or (thread, sequence) in self.seen:
+                continue
+            buf = data[off + 4096:off + 4096 + length]
+            self.seen.add((thread, sequence))
+            self.add_events(list(decode_events(buf, thread, first)))
+
+    def close_modules(self):
+        for number, _, tick in self.unloads:
+            self.modules[number - 1]["unload"] = tick
+
+    def find_module(self, pc, tick):
+        self.close_modules()
+        for m in self.modules:
+            if m["start"] <= pc < m["end"] and m["load"] <= tick and \
+                    (m["unload"] is None or tick < m["unload"]):
+                return m
+        return None
+
+    def check_order(self):
+        """Pairs allocations with releases in merged order.
+
+        Return: (double allocations, releases of unknown blocks, live blocks
+        as {address: event}).
+        """
+        steps = []
+        for n, ev in enumerate(self.events):
+            if ev.kind in ALLOCATIONS:
+                steps.append((ev.tick, 1, n, "a", ev.addr, ev))
+            elif ev.kind in RELEASES:
+                steps.append((ev.tick, 0, n, "f", ev.addr, ev))
+            elif ev.kind == "realloc":
+                steps.append((ev.tick, 0, n, "f", ev.old, ev))
+                steps.append((ev.end_tick, 1, n, "a", ev.addr, ev))
+        steps.sort(key=lambda s: (s[0], s[2], s[1]))
+        live, twice, unknown = {}, [], []
+        for _, _, _, what, addr, ev in steps:
+            if what == "a":
+                if addr in live:
+                    twice.append(ev)
+                live[addr] = ev
+            elif addr in live:
+                del live[addr]
+            else:
+                unknown.append(ev)
+        return twice, unknown, live
+
+
+def print_summary(trace):
+    print("process", trace.process)
+    for m in trace.modules:
+        print("module", m["number"], hex(m["start"]), hex(m["end"]),
+              m["flags"], m["build_id"], m["path"])
+    for u in trace.unloads:
+        print("unload", u)
+    for t in trace.threads:
+        print("thread", t)
+    for lost in trace.lost:
+        print("lost", lost)
+    for end in trace.ends:
+        print("end", end)
+    counts = {}
+    for ev in trace.events:
+        counts[ev.kind] = counts.get(ev.kind, 0) + 1
+    print("events", len(trace.events), counts)
+    twice, unknown, live = trace.check_order()
+    print("order: allocated twice", len(twice), "unknown released",
+          len(unknown), "alive at the end", len(live),
+          "bytes", sum(ev.size for ev in live.values()))
+    depths = [len(ev.stack) for ev in trace.events if ev.stack]
+    if depths:
+        print("depth: mean", round(sum(depths) / len(depths), 1), "max",
+              max(depths))
+    print("file bytes", trace.size, "per event",
+          round(trace.size / max(1, len(trace.events)), 2), "raw per event",
+          round(sum(c[3] for c in trace.chunks if c[0] == EVENTS) /
+                max(1, len(trace.events)), 2), "damaged", trace.damaged)
+
+
+def main(args):
+    events = "--events" in args
+    paths = [a for a in args if not a.startswith("--")]
+    if len(paths) != 1:
+        sys.exit(__doc__)
+    trace = Trace(paths[0], keep_stacks=True)
+    if events:
+        for ev in trace.events:
+            print(ev)
+    else:
+        print_summary(trace)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Chunks: a payload, compressed, behind a checked header, appended at once. */
+#ifndef TRACER_CHUNK_H
+#define TRACER_CHUNK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/trace_format.h"
+
+enum {
+	CHUNK_PAYLOAD_MAX = 128 << 10, /* bytes before compression */
+};
+
+/**
+ * struct chunk - what goes into a header
+ *
+ * Members as in docs/trace-format.md; @payload is borrowed for the call.
+ */
+struct chunk {
+	enum trace_chunk_type type;
+	uint32_t thread;
+	const void *payload;
+	size_t len;
+	uint64_t first_tick;
+	uint64_t last_tick;
+	uint32_t event_count;
+	uint32_t sequence;
+};
+
+/**
+ * chunk_write() - compress and append one chunk
+ * @chunk: at most CHUNK_PAYLOAD_MAX bytes; borrowed
+ *
+ * Events that cannot be written are counted, reported once on the log and
+ * written as a LOST chunk as soon as the file takes one again.
+ *
+ * Safety: before start-up: yes.  Signal handler: with signals blocked.
+ *         After fork: never.  Allocates: mmap.  Locks: one of its contexts.
+ *         errno: untouched.
+ *
+ * Return: 0, or -errno: the chunk is lost.
+ */
+int chunk_write(const struct chunk *chunk);
+
+/* Writes the file's first bytes.  Safety: as chunk_write().  Return: same. */
+int chunk_write_preamble(uint64_t trace_id);
+
+/* Writes a LOST chunk of @count events.  Safety: as chunk_write(). */
+void chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error);
+
+/* Return: events lost because the file did not take them.  Safety: any. */
+uint64_t chunk_lost_count(void);
+
+#endif /* TRACER_CHUNK_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/clock.h"
+
+#include <string.h>
+
+#include "tracer/sys.h"
+
+bool clock_is_tsc;
+
+#define CLOCKSOURCE                                                            \
+	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+void clock_init(void)
+{
+#if defined(__x86_64__)
+	char name[8] = "";
+	int fd = sys_open(CLOCKSOURCE, O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (sys_read(fd, name, sizeof(name)) == 4)
+		clock_is_tsc = memcmp(name, "tsc\n", 4) == 0;
+	sys_close(fd);
+#endif
+}
+
+/* Safety: see the header; the vDSO answers, errno is not touched. */
+static uint64_t read_ns(clockid_t id)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+/*
+ * The pair that took least is the one that was not interrupted; its error is
+ * below the time it took.
+ */
+struct clock_pair clock_read_pair(void)
+{
+	struct clock_pair best = { 0 };
+	uint64_t best_took = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = clock_after();
+		uint64_t monotonic_ns = read_ns(CLOCK_MONOTONIC);
+		uint64_t realtime_ns = read_ns(CLOCK_REALTIME);
+		uint64_t took = clock_after() - before;
+
+		if (took >= best_took)
+			continue;
+		best_took = took;
+		best.tick = clock_is_tsc ? before + took / 2 : monotonic_ns;
+		best.monotonic_ns = monotonic_ns;
+		best.realtime_ns = realtime_ns;
+	}
+	return best;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace clock.
+ *
+ * Order between threads rests on it: a release is stamped before the real
+ * call, an acquisition after it, and the clock is synchronised over all CPUs.
+ * The kernel's choice of clocksource says whether the time-stamp counter is.
+ *
+ * Safety (all of them): before start-up, in a signal handler and after fork:
+ * yes.  Allocates: no.  Locks: none.  errno: preserved.
+ */
+#ifndef TRACER_CLOCK_H
+#define TRACER_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+/**
+ * struct clock_pair - one instant in three clocks
+ * @tick:         trace clock
+ * @monotonic_ns: CLOCK_MONOTONIC
+ * @realtime_ns:  CLOCK_REALTIME, since 1970
+ */
+struct clock_pair {
+	uint64_t tick;
+	uint64_t monotonic_ns;
+	uint64_t realtime_ns;
+};
+
+/* Set once by clock_init(), before the first stamp. */
+extern bool clock_is_tsc;
+
+/* Chooses the clock.  System calls: open, read, close. */
+void clock_init(void);
+
+/* Return: CLOCK_MONOTONIC in nanoseconds. */
+uint64_t clock_monotonic_ns(void);
+
+/* Return: the three clocks, read as close together as possible. */
+struct clock_pair clock_read_pair(void);
+
+/* Return: a stamp not later than anything this thread stores from now on. */
+static inline uint64_t clock_before(void)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(clock_is_tsc, 1))
+		return __rdtsc();
+#endif
+	return clock_monotonic_ns();
+}
+
+/* Return: a stamp not earlier than anything this thread has loaded so far. */
+static inline uint64_t clock_after(void)
+{
+#if defined(__x86_64__)
+	unsigned cpu;
+
+	if (__builtin_expect(clock_is_tsc, 1))
+		return __rdtscp(&cpu);
+#endif
+	return clock_monotonic_ns();
+}
+
+#endif /* TRACER_CLOCK_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Words for the compiler, and the one lock the tracer uses. */
+#ifndef TRACER_COMPILER_H
+#define TRACER_COMPILER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "tracer/sys.h"
+
+/* A symbol that the program may find; everything else is hidden. */
+#define HOOK __attribute__((visibility("default")))
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NOINLINE __attribute__((noinline))
+#define COLD __attribute__((cold, noinline))
+
+/* Orders memory accesses against a signal handler on the same thread. */
+#define SIGNAL_FENCE() atomic_signal_fence(memory_order_seq_cst)
+
+/**
+ * struct spinlock - a lock for rare, short work
+ * @held: 1 while taken
+ *
+ * Only taken with all signals blocked, so that a handler of the same thread
+ * cannot meet it; never taken while unwinding.
+ */
+struct spinlock {
+	atomic_int held;
+};
+
+/* Safety: anywhere signals are blocked.  Locks: this one.  errno: untouched. */
+static inline bool spinlock_try(struct spinlock *lock)
+{
+	return !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire);
+}
+
+/* Safety: as spinlock_try().  Waits for the holder. */
+static inline void spinlock_take(struct spinlock *lock)
+{
+	while (!spinlock_try(lock))
+		sys_sched_yield();
+}
+
+/*
+ * For the end of the process, where the holder may be a thread that will
+ * never run again.  Safety: as spinlock_try().  Return: whether it was taken.
+ */
+static inline bool spinlock_take_bounded(struct spinlock *lock)
+{
+	for (int i = 0; i < 20000; i++) {
+		if (spinlock_try(lock))
+			return true;
+		sys_sched_yield();
+	}
+	return false;
+}
+
+/* Safety: by the holder only.  errno: untouched. */
+static inline void spinlock_give(struct spinlock *lock)
+{
+	atomic_store_explicit(&lock->held, 0, memory_order_release);
+}
+
+#endif /* TRACER_COMPILER_H */

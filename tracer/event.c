@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/event.h"
+
+#include <errno.h>
+
+#include "tracer/clock.h"
+#include "tracer/encode.h"
+#include "tracer/live.h"
+#include "tracer/modules.h"
+#include "tracer/options.h"
+#include "tracer/record.h"
+#include "tracer/state.h"
+#include "tracer/thread.h"
+#include "tracer/tls.h"
+
+enum {
+	/* Tag, time, pop, push and the longest body, six varints. */
+	EVENT_FIXED_MAX = 1 + 9 * ENCODE_VARINT_MAX,
+	/* An event may bring RSS, LOST and LOST with it. */
+	EVENT_RESERVE = 4 * EVENT_FIXED_MAX,
+	RSS_INTERVAL_NS = 10 * 1000 * 1000,
+};
+
+_Static_assert(UNWIND_DEPTH_MAX * ENCODE_VARINT_MAX + EVENT_RESERVE <
+		       LIVE_BUFFER,
+	       "the deepest stack fits into an empty buffer");
+
+/**
+ * struct cursor - an event being written
+ * @th:    the stream
+ * @p:     next byte
+ * @count: events between the last commit and @p
+ */
+struct cursor {
+	struct thread *th;
+	uint8_t *p;
+	uint32_t count;
+};
+
+/*
+ * A hook was called while the tracer was at work on this thread.  When the
+ * guard's frame is not further from the stack's start than ours, that work
+ * was abandoned by a handler that jumped out, and the stream can go on in a
+ * new chunk; unless we only seem to be further out because we run on the
+ * alternate signal stack.
+ *
+ * Safety: anywhere.  Return: whether the guard was stale.
+ */
+static COLD bool guard_is_stale(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	stack_t stack = { 0 };
+
+	if (here > (tls.guard & ~GUARD_INTERNAL)) {
+		sys_sigaltstack(NULL, &stack);
+		if (!(stack.ss_flags & SS_ONSTACK))
+			return true;
+	}
+	if (!(tls.guard & GUARD_INTERNAL))
+		tls.lost_nested++;
+	return false;
+}
+
+/* Safety: anywhere. */
+static inline void leave(void)
+{
+	SIGNAL_FENCE();
+	tls.guard = 0;
+}
+
+/*
+ * What happens rarely before an event: the modules have changed, the thread
+ * is new, its stream has to begin a new chunk.
+ *
+ * Safety: inside the guard.  Return: the stream, or NULL when there is none.
+ */
+static COLD struct thread *prepare(uintptr_t caller, bool stale)
+{
+	struct thread *th = tls.thread;
+
+	if (!modules_is_loader(caller) && modules_loader.dirty)
+		modules_scan();
+	if (!th)
+		th = thread_register();
+	if (!th) {
+		thread_count_lost(1);
+		return NULL;
+	}
+	if (stale || th->restart)
+		thread_flush(th);
+	return th;
+}
+
+/*
+ * Safety: anywhere.  Return: the stream, and leave() must follow; or NULL when
+ * nothing is to be recorded.
+ */
+static inline struct thread *enter(uintptr_t caller)
+{
+	struct thread *th;
+	bool stale = false;
+
+	if (UNLIKELY(!state_on()))
+		return NULL;
+	if (UNLIKELY(tls.guard)) {
+		stale = guard_is_stale();
+		if (!stale)
+			return NULL;
+	}
+	tls.guard = (uintptr_t)__builtin_frame_address(0);
+	SIGNAL_FENCE();
+	if (UNLIKELY(modules_is_loader(caller)))
+		modules_mark_dirty();
+	th = tls.thread;
+	if (UNLIKELY(!th || stale || th->restart || modules_loader.dirty)) {
+		th = prepare(caller, stale);
+		if (!th)
+			leave();
+	}
+	return th;
+}
+
+/* Safety: inside the guard.  Adds a LOST event, which has no stack. */
+static COLD void put_lost(struct cursor *cur, uint64_t count,
+			  enum trace_lost_reason reason)
+{
+	*cur->p++ = TRACE_EVENT_LOST;
+	*cur->p++ = 0; /* no time has passed */
+	cur->p = put_varint(cur->p, count);
+	cur->p = put_varint(cur->p, reason);
+	cur->count++;
+}
+
+/* Safety: inside the guard.  Adds an RSS event, unless one is recent. */
+static COLD void put_rss(struct cursor *cur)
+{
+	static _Atomic uint64_t last_ns;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns - last_ns < RSS_INTERVAL_NS)
+		return;
+	last_ns = now_ns;
+	*cur->p++ = TRACE_EVENT_RSS;
+	*cur->p++ = 0;
+	cur->p = put_varint(cur->p, record_resident_bytes());
+	cur->count++;
+}
+
+/*
+ * Makes room for an event at @tick that needs up to EVENT_RESERVE + @extra
+ * bytes, and starts a chunk when it is the first.
+ *
+ * Safety: inside the guard.  Return: whether the buffer was written out.
+ */
+static inline bool reserve(struct thread *th, size_t extra, uint64_t tick)
+{
+	bool flushed = false;
+
+	if (UNLIKELY(thread_len(th) + EVENT_RESERVE + extra > LIVE_BUFFER)) {
+		thread_flush(th);
+		flushed = true;
+	}
+	if (UNLIKELY(!thread_len(th))) {
+		th->slot->first_tick = tick;
+		th->last_tick = tick;
+	}
+	return flushed;
+}
+
+/*
+ * Stacks are stored innermost first, so the common outer part is compared
+ * from the ends.  Safety: pure.  Return: frames in common.
+ */
+static inline size_t count_common(const struct thread *th,
+				  const struct unwind_trace *trace)
+{
+	const uintptr_t *a = th->prev + th->prev_len;
+	const uintptr_t *b = trace->frames + trace->len;
+	size_t most = th->prev_len < trace->len ? th->prev_len : trace->len;
+	size_t n = 0;
+
+	while (n < most && a[-1] == b[-1]) {
+		a--;
+		b--;
+		n++;
+	}
+	return n;
+}
+
+/* Safety: inside the guard.  Return: byte after the coded stack. */
+static inline uint8_t *put_stack(uint8_t *p, struct thread *th,
+				 const struct unwind_trace *trace,
+				 size_t common)
+{
+	size_t push = trace->len - common;
+	uintptr_t base = common ? trace->frames[push] : 0;
+
+	p = put_varint(p, th->prev_len - common);
+	p = put_varint(p, push);
+	while (push > 0) {
+		uintptr_t frame = trace->frames[--push];
+
+		p = put_svarint(p, (int64_t)(frame - base));
+		base = frame;
+	}
+	th->prev = trace->frames;
+	th->prev_len = trace->len;
+	th->spare ^= 1;
+	return p;
+}
+
+/* Safety: inside the guard.  What may come before an event in its chunk. */
+static COLD void put_extras(struct cursor *cur, bool flushed, bool failed)
+{
+	if (flushed)
+		put_rss(cur);
+	if (tls.lost_nested) {
+		put_lost(cur, tls.lost_nested, TRACE_LOST_NESTED);
+		thread_count_lost(tls.lost_nested);
+		tls.lost_nested = 0;
+	}
+	if (failed)
+		put_lost(cur, 1, TRACE_LOST_UNWIND);
+}
+
+/*
+ * Unwinds and writes tag, time and stack; the body is the caller's.  @caller
+ * 0 leaves the stack out.
+ *
+ * Safety: inside the guard.
+ */
+static inline struct cursor begin(struct thread *th, enum trace_event_kind kind,
+				  uint64_t tick, uintptr_t caller)
+{
+	struct unwind_trace trace = { 0 };
+	struct cursor cur = { .th = th, .count = 1 };
+	size_t common = 0;
+	bool flushed;
+
+	if (caller) {
+		trace = unwind_capture(th->buffers[th->spare], caller);
+		common = count_common(th, &trace);
+	}
+	flushed = reserve(th, (trace.len - common) * ENCODE_VARINT_MAX, tick);
+	if (UNLIKELY(flushed)) {
+		common = 0;
+		if (!modules_is_loader(caller))
+			modules_scan();
+	}
+	cur.p = th->buf + thread_len(th);
+	if (UNLIKELY(flushed || tls.lost_nested || trace.failed))
+		put_extras(&cur, flushed, trace.failed);
+	if (tick < th->last_tick)
+		tick = th->last_tick;
+	*cur.p++ = (uint8_t)(kind |
+			     (trace.truncated ? TRACE_EVENT_TRUNCATED : 0));
+	cur.p = put_varint(cur.p, tick - th->last_tick);
+	th->last_tick = tick;
+	cur.p = put_stack(cur.p, th, &trace, common);
+	return cur;
+}
+
+/* Safety: inside the guard.  Appends an address to the event. */
+static inline void put_addr(struct cursor *cur, uintptr_t addr)
+{
+	cur->p = put_svarint(cur->p, (int64_t)(addr - cur->th->last_addr));
+	cur->th->last_addr = addr;
+}
+
+/* Safety: inside the guard.  The event becomes part of the trace. */
+static inline void commit(const struct cursor *cur)
+{
+	struct thread *th = cur->th;
+	uint64_t len = (uint64_t)(cur->p - th->buf);
+	uint64_t count = (th->commit >> 32) + cur->count;
+
+	__atomic_store_n(&th->slot->committed_len, len, __ATOMIC_RELEASE);
+	atomic_store_explicit(&th->commit, count << 32 | len,
+			      memory_order_release);
+}
+
+/* Safety: pure. */
+static inline uint64_t get_slack(const struct event_block *block)
+{
+	return block->usable > block->size ? block->usable - block->size : 0;
+}
+
+void event_alloc(const struct event_block *block, uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+	int saved = errno;
+	struct cursor cur;
+
+	if (!th)
+		return;
+	cur = begin(th, block->kind, clock_after(), caller);
+	put_addr(&cur, block->addr);
+	cur.p = put_varint(cur.p, block->size);
+	cur.p = put_varint(cur.p, get_slack(block));
+	if (block->kind == TRACE_EVENT_MEMALIGN)
+		cur.p = put_varint(cur.p, block->align);
+	commit(&cur);
+	tls.last_block = block->addr;
+	tls.serial++;
+	leave();
+	errno = saved;
+}
+
+void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
+		   uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+	int saved = errno;
+	struct cursor cur;
+
+	if (!th)
+		return;
+	cur = begin(th, kind, tick, options.free_stacks ? caller : 0);
+	put_addr(&cur, addr);
+	commit(&cur);
+	tls.last_freed = addr;
+	tls.serial++;
+	leave();
+	errno = saved;
+}
+
+void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller)
+{
+	event_free_at(kind, addr, state_on() ? clock_before() : 0, caller);
+}
+
+void event_realloc(uintptr_t old_addr, const struct event_block *block,
+		   uint64_t tick, uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+	int saved = errno;
+	struct cursor cur;
+	uint64_t end;
+
+	if (!th)
+		return;
+	end = clock_after();
+	cur = begin(th, TRACE_EVENT_REALLOC, tick, caller);
+	if (end < th->last_tick)
+		end = th->last_tick;
+	cur.p = put_varint(cur.p, end - th->last_tick);
+	th->last_tick = end;
+	put_addr(&cur, old_addr);
+	put_addr(&cur, block->addr);
+	cur.p = put_varint(cur.p, block->size);
+	cur.p = put_varint(cur.p, get_slack(block));
+	commit(&cur);
+	tls.last_block = block->addr;
+	tls.serial++;
+	leave();
+	errno = saved;
+}
+
+void event_mmap(const struct event_map *map, uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+	int saved = errno;
+	struct cursor cur;
+
+	if (!th)
+		return;
+	cur = begin(th, TRACE_EVENT_MMAP, clock_after(), caller);
+	put_addr(&cur, map->addr);
+	cur.p = put_varint(cur.p, map->length);
+	cur.p = put_varint(cur.p, (unsigned)map->prot);
+	cur.p = put_varint(cur.p, (unsigned)map->flags);
+	cur.p = put_svarint(cur.p, map->fd);
+	cur.p = put_varint(cur.p, map->offset);
+	commit(&cur);
+	leave();
+	errno = saved;
+}
+
+void event_munmap(uintptr_t addr, size_t length, uint64_t tick,
+		  uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+	int saved = errno;
+	struct cursor cur;
+
+	if (!th)
+		return;
+	cur = begin(th, TRACE_EVENT_MUNMAP, tick, caller);
+	put_addr(&cur, addr);
+	cur.p = put_varint(cur.p, length);
+	commit(&cur);
+	leave();
+	errno = saved;
+}
+
+void event_mremap(const struct event_remap *remap, uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+	int saved = errno;
+	struct cursor cur;
+
+	if (!th)
+		return;
+	cur = begin(th, TRACE_EVENT_MREMAP, clock_after(), caller);
+	put_addr(&cur, remap->old_addr);
+	cur.p = put_varint(cur.p, remap->old_length);
+	put_addr(&cur, remap->new_addr);
+	cur.p = put_varint(cur.p, remap->new_length);
+	cur.p = put_varint(cur.p, (unsigned)remap->flags);
+	commit(&cur);
+	leave();
+	errno = saved;
+}
+
+void event_mallopt(int param, int value, int result, uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+	int saved = errno;
+	struct cursor cur;
+
+	if (!th)
+		return;
+	cur = begin(th, TRACE_EVENT_MALLOPT, clock_after(), caller);
+	cur.p = put_svarint(cur.p, param);
+	cur.p = put_svarint(cur.p, value);
+	cur.p = put_svarint(cur.p, result);
+	commit(&cur);
+	leave();
+	errno = saved;
+}
+
+void event_rss_last(void)
+{
+	struct thread *th = tls.thread;
+	struct cursor cur = { .th = th };
+	uint64_t tick = clock_before();
+
+	if (!th)
+		return;
+	reserve(th, 0, tick);
+	if (tick < th->last_tick)
+		tick = th->last_tick;
+	cur.p = th->buf + thread_len(th);
+	put_extras(&cur, false, false);
+	*cur.p++ = TRACE_EVENT_RSS;
+	cur.p = put_varint(cur.p, tick - th->last_tick);
+	cur.p = put_varint(cur.p, record_resident_bytes());
+	cur.count++;
+	th->last_tick = tick;
+	commit(&cur);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/live.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/log.h"
+#include "tracer/options.h"
+#include "tracer/pool.h"
+#include "tracer/sys.h"
+#include "tracer/text.h"
+
+#define SEGMENT_BYTES ((size_t)LIVE_STRIDE * LIVE_SEGMENT_SLOTS)
+
+/**
+ * struct live - the file
+ * @path:          absolute; empty when there is no file
+ * @dev, @ino:     its identity
+ * @header:        page 0, mapped shared
+ * @trace_id:      as in the trace
+ * @segments:      mapped slots, NULL where not yet
+ * @segment_count: segments[0 .. segment_count - 1] are not NULL
+ */
+static struct {
+	char path[OPTIONS_PATH_MAX + 32];
+	dev_t dev;
+	ino_t ino;
+	struct trace_live_header *header;
+	uint64_t trace_id;
+	uint8_t *segments[LIVE_SEGMENT_COUNT];
+	uint32_t segment_count;
+} live;
+
+/* Safety: pure. */
+static off_t segment_offset(uint32_t segment)
+{
+	return (off_t)(TRACE_LIVE_PAGE + (uint64_t)segment * SEGMENT_BYTES);
+}
+
+/*
+ * File systems without fallocate get zeros.  Safety: system calls.
+ * Return: 0 or -errno.
+ */
+static int reserve_with_zeros(int fd, off_t off, size_t len)
+{
+	static const char zeros[4096];
+
+	for (size_t done = 0; done < len; done += sizeof(zeros)) {
+		ssize_t n = sys_pwrite(fd, zeros, sizeof(zeros),
+				       off + (off_t)done);
+
+		if (n != (ssize_t)sizeof(zeros))
+			return n < 0 ? (int)n : -ENOSPC;
+	}
+	return 0;
+}
+
+/* Safety: system calls.  Never raises SIGXFSZ.  Return: 0 or -errno. */
+static int reserve(int fd, off_t off, size_t len)
+{
+	struct rlimit lim;
+	int err;
+
+	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
+	    lim.rlim_cur != RLIM_INFINITY &&
+	    (uint64_t)off + len > lim.rlim_cur)
+		return -EFBIG;
+	err = sys_fallocate(fd, off, (off_t)len);
+	if (err == -EOPNOTSUPP || err == -ENOSYS)
+		err = reserve_with_zeros(fd, off, len);
+	return err;
+}
+
+/* Safety: system calls.  Return: descriptor of the file, still ours, -1. */
+static int open_existing(void)
+{
+	struct stat st;
+	int fd;
+
+	if (!live.path[0])
+		return -1;
+	fd = sys_open(live.path, O_RDWR | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (sys_fstat(fd, &st) == 0 && st.st_dev == live.dev &&
+	    st.st_ino == live.ino)
+		return fd;
+	sys_close(fd);
+	return -1;
+}
+
+/* Safety: system calls.  @fixed may be NULL.  Return: mapping or NULL. */
+static void *map_file(int fd, off_t off, size_t len, void *fixed)
+{
+	void *p;
+
+	if (reserve(fd, off, len) != 0)
+		return NULL;
+	p = sys_mmap(fixed, len, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | (fixed ? MAP_FIXED : 0), fd, off);
+	return sys_mmap_failed(p) ? NULL : p;
+}
+
+/* Safety: system calls.  Fills page 0 of a new file. */
+static bool write_header(int fd)
+{
+	struct trace_live_header *head =
+		map_file(fd, 0, TRACE_LIVE_PAGE, live.header);
+
+	if (!head)
+		return false;
+	live.header = head;
+	memcpy(head->magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
+	head->version_major = TRACE_VERSION_MAJOR;
+	head->version_minor = TRACE_VERSION_MINOR;
+	head->slot_stride = LIVE_STRIDE;
+	head->trace_id = live.trace_id;
+	head->pid = (uint32_t)sys_getpid();
+	head->slot_count = 0;
+	return true;
+}
+
+/* Safety: system calls.  Creates the file.  Return: its descriptor or -1. */
+static int create_file(void)
+{
+	struct stat st;
+	int fd = sys_open(live.path,
+			  O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+			  0600);
+
+	if (fd < 0)
+		return -1;
+	if (sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    write_header(fd)) {
+		live.dev = st.st_dev;
+		live.ino = st.st_ino;
+		return fd;
+	}
+	sys_unlink(live.path);
+	sys_close(fd);
+	return -1;
+}
+
+bool live_create(const char *trace_path, uint64_t trace_id)
+{
+	struct text path = text_init(live.path, sizeof(live.path));
+	int fd;
+
+	text_add(&path, trace_path);
+	text_add(&path, ".live");
+	live.trace_id = trace_id;
+	fd = create_file();
+	if (fd < 0) {
+		live.path[0] = '\0';
+		log_line(LOG_WARN,
+			 "no room for the .live file; if the program is "
+			 "killed, its last events are lost",
+			 NULL, 0);
+		return false;
+	}
+	sys_close(fd);
+	return true;
+}
+
+/* Safety: as live_slot().  Return: slots of a new segment, or NULL. */
+static uint8_t *map_segment(uint32_t segment)
+{
+	int fd = open_existing();
+	uint8_t *p = NULL;
+
+	if (fd >= 0) {
+		p = map_file(fd, segment_offset(segment), SEGMENT_BYTES, NULL);
+		sys_close(fd);
+	}
+	if (p)
+		live.header->slot_count = (segment + 1) * LIVE_SEGMENT_SLOTS;
+	else
+		p = pool_map(SEGMENT_BYTES);
+	return p;
+}
+
+struct trace_live_slot *live_slot(uint32_t index)
+{
+	uint32_t segment = index / LIVE_SEGMENT_SLOTS;
+	size_t off = (size_t)(index % LIVE_SEGMENT_SLOTS) * LIVE_STRIDE;
+
+	if (segment >= LIVE_SEGMENT_COUNT)
+		return NULL;
+	if (!live.segments[segment]) {
+		uint8_t *p = map_segment(segment);
+
+		if (!p)
+			return NULL;
+		live.segments[segment] = p;
+		live.segment_count = segment + 1;
+	}
+	return (struct trace_live_slot *)(void *)(live.segments[segment] + off);
+}
+
+void live_remove(void)
+{
+	int fd = open_existing(); /* another file of that name is not ours */
+
+	if (fd < 0)
+		return;
+	sys_unlink(live.path);
+	sys_close(fd);
+}
+
+void live_restore(void)
+{
+	int fd;
+
+	if (!live.path[0])
+		return;
+	fd = create_file();
+	if (fd < 0) {
+		live.path[0] = '\0';
+		return;
+	}
+	for (uint32_t i = 0; i < live.segment_count; i++)
+		if (map_file(fd, segment_offset(i), SEGMENT_BYTES,
+			     live.segments[i]))
+			live.header->slot_count = (i + 1) * LIVE_SEGMENT_SLOTS;
+	sys_close(fd);
+}
+
+void live_detach_child(void)
+{
+	for (uint32_t i = 0; i < live.segment_count; i++)
+		sys_mmap(live.segments[i], SEGMENT_BYTES,
+			 PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (live.header)
+		sys_mmap(live.header, TRACE_LIVE_PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	live.path[0] = '\0';
+}
+
+bool live_has_file(void)
+{
+	return live.path[0] != '\0';
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PATH.live: the threads' buffers as a shared file mapping, which outlives
+ * the process however it ends.
+ *
+ * Room is allocated on disk before it is mapped, so that a full disk is a
+ * failed call here and never SIGBUS in the program.  Where the file cannot be
+ * had, buffers are anonymous memory: the trace then lacks its tail when the
+ * process is killed, and nothing else changes.
+ */
+#ifndef TRACER_LIVE_H
+#define TRACER_LIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/trace_format.h"
+
+enum {
+	LIVE_STRIDE = 128 << 10,
+	LIVE_BUFFER = LIVE_STRIDE - (int)TRACE_LIVE_PAGE,
+	LIVE_SEGMENT_SLOTS = 8,
+	LIVE_SEGMENT_COUNT = 8192,
+	LIVE_SLOT_MAX = LIVE_SEGMENT_COUNT * LIVE_SEGMENT_SLOTS,
+};
+
+/**
+ * live_create() - make the file beside the trace
+ * @trace_path: the trace's absolute path
+ *
+ * Safety: once, or again after live_remove(), by one thread.  Allocates:
+ *         mmap.  Locks: none.  errno: untouched.
+ *
+ * Return: whether there is a file now.
+ */
+bool live_create(const char *trace_path, uint64_t trace_id);
+
+/**
+ * live_slot() - the control page of slot @index; its buffer follows
+ *
+ * Maps the segment when it is the first of its kind.
+ *
+ * Safety: one thread at a time, signals blocked.  Allocates: mmap.
+ *         errno: untouched.
+ *
+ * Return: NULL when there is neither file room nor memory.
+ */
+struct trace_live_slot *live_slot(uint32_t index);
+
+/* Unlinks the file; the mappings stay.  Safety: anywhere. */
+void live_remove(void);
+
+/*
+ * Brings the file back under its name after live_remove(), when exec failed.
+ *
+ * Safety: only while no other thread uses a slot and all are flushed: the
+ *         contents become zero.
+ */
+void live_restore(void);
+
+/*
+ * Replaces the shared buffers by private memory in a forked child, which may
+ * still be inside a hook that it interrupted.  Safety: child only.
+ */
+void live_detach_child(void);
+
+/* Return: whether buffers are in a file.  Safety: anywhere. */
+bool live_has_file(void);
+
+#endif /* TRACER_LIVE_H */

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/modules.h"
+
+#include <elf.h>
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tracer/chunk.h"
+#include "tracer/clock.h"
+#include "tracer/compiler.h"
+#include "tracer/encode.h"
+#include "tracer/log.h"
+#include "tracer/output_name.h"
+#include "tracer/pool.h"
+#include "tracer/text.h"
+
+enum {
+	MODULE_MAX = 16384,
+	SEGMENT_MAX = 64,
+	BUILD_ID_MAX = 64,
+};
+
+struct loader modules_loader;
+
+/**
+ * struct module - one that the trace knows
+ * @number:   as in the trace, from 1
+ * @identity: hash of place, path and build ID
+ * @round:    last scan that saw it
+ */
+struct module {
+	uint32_t number;
+	uint32_t round;
+	uint64_t identity;
+};
+
+/**
+ * struct modules - all of them
+ * @lock:      one scan at a time
+ * @known:     loaded now as far as the trace says
+ * @len:       of them
+ * @last:      number of the newest
+ * @round:     of the scan
+ * @adds:      the loader's counters at the last scan
+ * @subs:      the same
+ * @scan_tick: time of the last scan
+ */
+static struct {
+	struct spinlock lock;
+	struct module *known;
+	size_t len;
+	uint32_t last;
+	uint32_t round;
+	uint64_t adds;
+	uint64_t subs;
+	uint64_t scan_tick;
+} modules;
+
+/**
+ * struct scan - one scan in progress
+ * @load_tick: given to modules first seen now
+ * @changed:   something was loaded or unloaded
+ * @fresh:     some module is not known yet
+ */
+struct scan {
+	uint64_t load_tick;
+	bool changed;
+	bool fresh;
+};
+
+/**
+ * struct image - what the program headers of a module tell
+ * @start, @end: addresses of its loaded segments
+ * @build_id:    in mapped memory, NULL where there is none
+ */
+struct image {
+	uintptr_t start;
+	uintptr_t end;
+	const uint8_t *build_id;
+	size_t build_id_len;
+	uint32_t segment_count;
+};
+
+void modules_init(void)
+{
+	const ElfW(Ehdr) *ehdr = (const void *)getauxval(AT_BASE);
+	const ElfW(Phdr) *phdr;
+
+	if (!ehdr)
+		return;
+	phdr = (const void *)((const char *)ehdr + ehdr->e_phoff);
+	for (int i = 0; i < ehdr->e_phnum; i++) {
+		if (phdr[i].p_type != PT_LOAD || !(phdr[i].p_flags & PF_X))
+			continue;
+		modules_loader.text_start =
+			(uintptr_t)ehdr + (uintptr_t)phdr[i].p_vaddr;
+		modules_loader.text_bytes = phdr[i].p_memsz;
+	}
+}
+
+void modules_mark_dirty(void)
+{
+	if (!modules_loader.dirty)
+		modules_loader.dirty = clock_before();
+}
+
+/* Safety: the module stays mapped.  Finds the GNU build ID in a note. */
+static void find_build_id(struct image *image, const uint8_t *note, size_t len)
+{
+	while (len >= sizeof(ElfW(Nhdr))) {
+		ElfW(Nhdr) head;
+		size_t name_len, desc_len;
+
+		memcpy(&head, note, sizeof(head));
+		name_len = (head.n_namesz + 3u) & ~(size_t)3;
+		desc_len = (head.n_descsz + 3u) & ~(size_t)3;
+		if (name_len > len || desc_len > len ||
+		    sizeof(head) + name_len + desc_len > len)
+			return;
+		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 &&
+		    memcmp(note + sizeof(head), "GNU", 4) == 0 &&
+		    head.n_descsz <= BUILD_ID_MAX) {
+			image->build_id = note + sizeof(head) + name_len;
+			image->build_id_len = head.n_descsz;
+			return;
+		}
+		note += sizeof(head) + name_len + desc_len;
+		len -= sizeof(head) + name_len + desc_len;
+	}
+}
+
+/* Safety: the loader's list is locked.  Reads mapped headers only. */
+static struct image read_image(const struct dl_phdr_info *info)
+{
+	struct image image = { .start = UINTPTR_MAX };
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t addr = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type == PT_NOTE && !image.build_id)
+			find_build_id(&image, (const uint8_t *)addr,
+				      ph->p_memsz);
+		if (ph->p_type != PT_LOAD)
+			continue;
+		if (addr < image.start)
+			image.start = addr;
+		if (addr + ph->p_memsz > image.end)
+			image.end = addr + ph->p_memsz;
+		image.segment_count += image.segment_count < SEGMENT_MAX;
+	}
+	return image;
+}
+
+/* Safety: pure.  Return: a number that another module does not have. */
+static uint64_t identify(const struct dl_phdr_info *info,
+			 const struct image *image)
+{
+	uint64_t h = XXH64(info->dlpi_name, strlen(info->dlpi_name),
+			   info->dlpi_addr);
+
+	h = XXH64(info->dlpi_phdr, sizeof(ElfW(Phdr)) * info->dlpi_phnum, h);
+	if (image->build_id)
+		h = XXH64(image->build_id, image->build_id_len, h);
+	return h;
+}
+
+/* Safety: lock held.  Return: the known module, or NULL. */
+static struct module *find(uint64_t identity)
+{
+	for (size_t i = 0; i < modules.len; i++)
+		if (modules.known[i].identity == identity)
+			return &modules.known[i];
+	return NULL;
+}
+
+/* Safety: pure but for system calls.  Return: enum trace_module_flags. */
+static uint32_t get_flags(const struct dl_phdr_info *info,
+			  const struct image *image)
+{
+	uintptr_t own = (uintptr_t)&modules_scan;
+
+	if (own >= image->start && own < image->end)
+		return TRACE_MODULE_TRACER;
+	if (image->start == getauxval(AT_SYSINFO_EHDR))
+		return TRACE_MODULE_VDSO;
+	if ((uintptr_t)info->dlpi_phdr == getauxval(AT_PHDR))
+		return TRACE_MODULE_EXECUTABLE;
+	return 0;
+}
+
+/* Safety: system calls.  Writes the module's absolute path to @ret. */
+static void get_path(const struct dl_phdr_info *info, uint32_t flags,
+		     char *ret, size_t cap)
+{
+	struct text path = text_init(ret, cap);
+
+	if (flags & TRACE_MODULE_VDSO) {
+		text_add(&path, "[vdso]");
+	} else if (flags & TRACE_MODULE_EXECUTABLE) {
+		output_name_executable(ret, cap);
+	} else {
+		if (info->dlpi_name[0] != '/' && sys_getcwd(ret, cap) > 0) {
+			path.len = strlen(ret);
+			text_add_char(&path, '/');
+		}
+		text_add(&path, info->dlpi_name);
+	}
+}
+
+/* Safety: pure.  Return: byte after the segments' table. */
+static uint8_t *put_segments(uint8_t *p, const struct dl_phdr_info *info)
+{
+	uint32_t left = SEGMENT_MAX;
+
+	for (int i = 0; i < info->dlpi_phnum && left; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type != PT_LOAD)
+			continue;
+		left--;
+		p = put_u64(p, ph->p_vaddr);
+		p = put_u64(p, ph->p_memsz);
+		p = put_u64(p, ph->p_offset);
+		p = put_u64(p, ph->p_filesz);
+		p = put_u64(p, ph->p_flags);
+	}
+	return p;
+}
+
+/* Safety: signals blocked, lock held.  Writes a MODULE chunk. */
+static void write_module(const struct dl_phdr_info *info,
+			 const struct image *image, uint32_t number,
+			 uint64_t load_tick)
+{
+	static uint8_t payload[PATH_MAX + SEGMENT_MAX * 40 + 256];
+	static char path[PATH_MAX];
+	uint32_t flags = get_flags(info, image);
+	uint64_t now = clock_before();
+	uint8_t *p = payload;
+
+	get_path(info, flags, path, sizeof(path));
+	p = put_u32(p, number);
+	p = put_u32(p, flags);
+	p = put_u64(p, load_tick);
+	p = put_u64(p, info->dlpi_addr);
+	p = put_u64(p, image->start);
+	p = put_u64(p, image->end);
+	p = put_u32(p, image->segment_count);
+	p = put_u32(p, (uint32_t)image->build_id_len);
+	p = put_segments(p, info);
+	if (image->build_id)
+		memcpy(p, image->build_id, image->build_id_len);
+	p += image->build_id_len;
+	p = put_string(p, path, strlen(path));
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_MODULE,
+				     .payload = payload,
+				     .len = (size_t)(p - payload),
+				     .first_tick = now,
+				     .last_tick = now });
+}
+
+/* Safety: signals blocked, lock held.  Writes an UNLOAD chunk. */
+static void write_unload(uint32_t number, uint64_t tick)
+{
+	uint64_t now = clock_before();
+	uint8_t payload[16], *p = payload;
+
+	p = put_u32(p, number);
+	p = put_u32(p, 0);
+	put_u64(p, tick);
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_UNLOAD,
+				     .payload = payload,
+				     .len = sizeof(payload),
+				     .first_tick = now,
+				     .last_tick = now });
+}
+
+/* First pass: which of the known are still there.  Safety: lock held. */
+static int mark_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct scan *scan = arg;
+	struct image image;
+	struct module *module;
+
+	(void)size;
+	if (!scan->changed) {
+		if (info->dlpi_adds == modules.adds &&
+		    info->dlpi_subs == modules.subs)
+			return 1;
+		scan->changed = true;
+		modules.adds = info->dlpi_adds;
+		modules.subs = info->dlpi_subs;
+	}
+	image = read_image(info);
+	module = find(identify(info, &image));
+	if (module)
+		module->round = modules.round;
+	else
+		scan->fresh = true;
+	return 0;
+}
+
+/* Second pass: those that are new.  Safety: lock held. */
+static int add_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct scan *scan = arg;
+	struct image image = read_image(info);
+	uint64_t identity = identify(info, &image);
+	struct module *module;
+
+	(void)size;
+	if (!image.segment_count || modules.len == MODULE_MAX || find(identity))
+		return 0;
+	module = &modules.known[modules.len++];
+	module->number = ++modules.last;
+	module->round = modules.round;
+	module->identity = identity;
+	write_module(info, &image, module->number, scan->load_tick);
+	return 0;
+}
+
+/* Between the passes: those that are gone.  Safety: lock held. */
+static void drop_unseen(uint64_t unload_tick)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < modules.len; i++) {
+		if (modules.known[i].round == modules.round)
+			modules.known[kept++] = modules.known[i];
+		else
+			write_unload(modules.known[i].number, unload_tick);
+	}
+	modules.len = kept;
+}
+
+/*
+ * Times: the loader's first allocation of a change comes before it maps and
+ * after it has run the destructors of what it unmaps, so that instant
+ * separates old from new.  Without it (another allocator inside the loader),
+ * new modules count from the last scan and old ones until now.
+ */
+static void scan_locked(uint64_t dirty_tick)
+{
+	uint64_t now = clock_before();
+	struct scan scan = { .load_tick = dirty_tick ? dirty_tick
+						     : modules.scan_tick };
+
+	if (!modules.known) {
+		modules.known = pool_map(MODULE_MAX * sizeof(struct module));
+		if (!modules.known)
+			return;
+		scan.load_tick = now;
+	}
+	modules.round++;
+	dl_iterate_phdr(mark_one, &scan);
+	if (scan.changed) {
+		drop_unseen(dirty_tick ? dirty_tick : now);
+		if (scan.fresh)
+			dl_iterate_phdr(add_one, &scan);
+	}
+	modules.scan_tick = now;
+}
+
+void modules_scan(void)
+{
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	if (spinlock_try(&modules.lock)) {
+		scan_locked(atomic_exchange(&modules_loader.dirty, 0));
+		spinlock_give(&modules.lock);
+	}
+	sys_signals_restore(&signals);
+}

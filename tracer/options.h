@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* What the environment asks for; read once, at the first hooked call. */
+#ifndef TRACER_OPTIONS_H
+#define TRACER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	OPTIONS_PATH_MAX = 1024, /* longest file name pattern */
+};
+
+enum log_level {
+	LOG_OFF,
+	LOG_ERROR,
+	LOG_WARN,
+	LOG_INFO,
+	LOG_DEBUG,
+	LOG_TRACE,
+};
+
+/**
+ * struct options - all settings
+ * @output:      pattern of the trace's name; empty: no file, do not trace
+ * @log_file:    pattern of the log's name; empty: standard error
+ * @name_file:   where to append the trace's name for memprof-record; or empty
+ * @log_level:   messages below it are dropped
+ * @free_stacks: frees carry stacks
+ * @children:    LD_PRELOAD stays, so that executed children are traced
+ * @is_child:    some ancestor is traced too; never overwrite a file
+ */
+struct options {
+	char output[OPTIONS_PATH_MAX];
+	char log_file[OPTIONS_PATH_MAX];
+	char name_file[OPTIONS_PATH_MAX];
+	enum log_level log_level;
+	bool free_stacks;
+	bool children;
+	bool is_child;
+};
+
+extern struct options options;
+
+/**
+ * struct program_start - the process's initial stack
+ * @argc: number of arguments
+ * @argv: the arguments, then NULL
+ * @envp: the environment, then NULL
+ *
+ * Found without the C library: hooks run before its constructors.
+ */
+struct program_start {
+	int argc;
+	char **argv;
+	char **envp;
+};
+
+/* Safety: any time.  Allocates, locks: none.  errno: untouched. */
+struct program_start program_start_get(void);
+
+/*
+ * Fills @options from @envp.
+ *
+ * Safety: once, before anything else of the tracer.  errno: untouched.
+ */
+void options_read(char **envp);
+
+/*
+ * Takes this library out of LD_PRELOAD, so that programs started by this one
+ * are not traced, but leaves a user's other libraries there.  With
+ * @options.children marks the environment as a traced process's instead.
+ *
+ * Safety: once, before main().  Allocates: mmap.  errno: untouched.
+ */
+void options_adjust_environment(char **envp);
+
+#endif /* TRACER_OPTIONS_H */

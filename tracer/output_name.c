@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/output_name.h"
+
+#include <string.h>
+#include <sys/param.h>
+
+#include "tracer/sys.h"
+#include "tracer/text.h"
+
+void output_name_executable(char *ret, size_t cap)
+{
+	ssize_t len = sys_readlink("/proc/self/exe", ret, cap - 1);
+
+	ret[len < 0 ? 0 : len] = '\0';
+}
+
+/* Safety: system call.  Appends the base name of the executable. */
+static void add_executable_name(struct text *out)
+{
+	char path[PATH_MAX];
+	const char *slash;
+
+	output_name_executable(path, sizeof(path));
+	slash = strrchr(path, '/');
+	text_add(out, slash ? slash + 1 : path);
+}
+
+/* Safety: vDSO.  Appends the seconds since 1970. */
+static void add_time(struct text *out)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	text_add_int(out, ts.tv_sec);
+}
+
+/* Safety: as the callees.  Appends what the placeholder @letter stands for. */
+static void add_placeholder(struct text *out, char letter)
+{
+	switch (letter) {
+	case 'p':
+		text_add_int(out, sys_getpid());
+		break;
+	case 't':
+		add_time(out);
+		break;
+	case 'e':
+		add_executable_name(out);
+		break;
+	case 'n':
+		text_add_char(out, '0');
+		break;
+	case '%':
+		text_add_char(out, '%');
+		break;
+	default:
+		break;
+	}
+}
+
+void output_name_expand(const char *pattern, char *ret, size_t cap)
+{
+	struct text out = text_init(ret, cap);
+	char cwd[PATH_MAX];
+
+	if (pattern[0] != '/' && sys_getcwd(cwd, sizeof(cwd)) > 0) {
+		text_add(&out, cwd);
+		if (out.len > 1)
+			text_add_char(&out, '/');
+	}
+	for (; *pattern; pattern++) {
+		if (*pattern != '%')
+			text_add_char(&out, *pattern);
+		else if (pattern[1])
+			add_placeholder(&out, *++pattern);
+	}
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/pool.h"
+
+#include <sys/prctl.h>
+
+#include "tracer/sys.h"
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+
+void *pool_map(size_t bytes)
+{
+	void *p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (sys_mmap_failed(p))
+		return NULL;
+	sys_prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, (long)p, (long)bytes,
+		  (long)"memprof");
+	return p;
+}
+
+void pool_unmap(void *p, size_t bytes)
+{
+	if (p)
+		sys_munmap(p, bytes);
+}

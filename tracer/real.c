@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "tracer/tls.h"
+
+struct real real;
+
+enum {
+	ARENA_BYTES = 65536,
+	ARENA_ALIGN = 16,
+};
+
+/* Blocks are preceded by their size; nothing is ever given back. */
+static _Alignas(4096) unsigned char arena[ARENA_BYTES];
+static atomic_size_t arena_used;
+
+void *real_early_alloc(size_t size, size_t align)
+{
+	size_t want, start, block;
+
+	if (align < ARENA_ALIGN)
+		align = ARENA_ALIGN;
+	if (size > ARENA_BYTES || align > 4096)
+		return NULL;
+	want = (size + align + 2 * ARENA_ALIGN) & ~(size_t)(ARENA_ALIGN - 1);
+	start = atomic_fetch_add(&arena_used, want);
+	if (start + want > ARENA_BYTES)
+		return NULL;
+	block = (start + ARENA_ALIGN + align - 1) & ~(align - 1);
+	*(size_t *)(void *)(arena + block - ARENA_ALIGN) = size;
+	return arena + block;
+}
+
+bool real_is_early(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)arena < ARENA_BYTES;
+}
+
+size_t real_early_size(const void *p)
+{
+	return *(const size_t *)(const void *)((const unsigned char *)p -
+					       ARENA_ALIGN);
+}
+
+void *real_find(const char *name)
+{
+	int saved = errno;
+	void *p = dlsym(RTLD_NEXT, name);
+
+	errno = saved;
+	return p;
+}
+
+/*
+ * malloc_usable_size of one allocator must not be asked about blocks of
+ * another: take it only from the object that malloc comes from.
+ */
+static void check_usable_size(void)
+{
+	Dl_info malloc_info, size_info;
+
+	if (!dladdr((void *)(uintptr_t)real.malloc, &malloc_info) ||
+	    !dladdr((void *)(uintptr_t)real.usable_size, &size_info) ||
+	    malloc_info.dli_fbase != size_info.dli_fbase)
+		real.usable_size = NULL;
+}
+
+#define FIND(member, name)                                                     \
+	(*(void **)(void *)&real.member = dlsym(RTLD_NEXT, (name)))
+
+/* Safety: inside the guard. */
+static void find_all(void)
+{
+	FIND(calloc, "calloc");
+	FIND(malloc, "malloc");
+	FIND(realloc, "realloc");
+	FIND(reallocarray, "reallocarray");
+	FIND(free, "free");
+	FIND(posix_memalign, "posix_memalign");
+	FIND(aligned_alloc, "aligned_alloc");
+	FIND(memalign, "memalign");
+	FIND(valloc, "valloc");
+	FIND(pvalloc, "pvalloc");
+	FIND(usable_size, "malloc_usable_size");
+	FIND(mallopt, "mallopt");
+	FIND(mmap, "mmap64");
+	FIND(munmap, "munmap");
+	FIND(mremap, "mremap");
+	check_usable_size();
+}
+
+bool real_resolve(void)
+{
+	static atomic_flag resolving = ATOMIC_FLAG_INIT;
+	uintptr_t guard;
+	int saved = errno;
+
+	if (real.resolved)
+		return true;
+	if (atomic_flag_test_and_set(&resolving))
+		return false;
+	guard = tls_enter_internal();
+	find_all();
+	tls_leave_internal(guard);
+	atomic_thread_fence(memory_order_release);
+	real.resolved = true;
+	errno = saved;
+	return true;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/record.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "tracer/chunk.h"
+#include "tracer/clock.h"
+#include "tracer/encode.h"
+#include "tracer/output_name.h"
+#include "tracer/pool.h"
+#include "tracer/sys.h"
+#include "tracer/version.h"
+
+enum {
+	PROCESS_FIXED = 40,
+	PROCESS_FLAG_FREE_STACKS = 1,
+	PROCESS_FLAG_LIVE = 2,
+	TAIL_BYTES = 64, /* kept for the tracer's version */
+};
+
+/* Safety: pure.  Return: AT_PAGESZ as a power of two. */
+static uint8_t get_page_shift(void)
+{
+	return (uint8_t)__builtin_ctzl(getauxval(AT_PAGESZ));
+}
+
+/* Safety: pure.  Return: byte after the arguments; *@ret_count written. */
+static uint8_t *put_arguments(uint8_t *p, const uint8_t *end,
+			      const struct program_start *start,
+			      uint32_t *ret_count)
+{
+	uint32_t n = 0;
+
+	for (; (int)n < start->argc && start->argv[n]; n++) {
+		size_t len = strlen(start->argv[n]);
+
+		if (len + 4 + TAIL_BYTES > (size_t)(end - p))
+			break;
+		p = put_string(p, start->argv[n], len);
+	}
+	*ret_count = n;
+	return p;
+}
+
+/* Safety: system calls.  Fills @payload.  Return: its length. */
+static size_t fill_process(uint8_t *payload, const struct clock_pair *now,
+			   const struct program_start *start, bool has_live)
+{
+	uint8_t *p = payload + PROCESS_FIXED;
+	char path[PATH_MAX];
+	uint32_t argument_count;
+
+	output_name_executable(path, sizeof(path));
+	p = put_string(p, path, strlen(path));
+	if (sys_getcwd(path, sizeof(path)) <= 0)
+		path[0] = '\0';
+	p = put_string(p, path, strlen(path));
+	p = put_arguments(p, payload + CHUNK_PAYLOAD_MAX, start,
+			  &argument_count);
+	p = put_string(p, MEMPROF_VERSION, strlen(MEMPROF_VERSION));
+
+	put_u32(payload, (uint32_t)sys_getpid());
+	put_u32(payload + 4, (uint32_t)sys_getppid());
+	payload[8] = clock_is_tsc ? TRACE_CLOCK_TSC : TRACE_CLOCK_MONOTONIC;
+#if defined(__x86_64__)
+	payload[9] = TRACE_ARCH_X86_64;
+#else
+	payload[9] = TRACE_ARCH_AARCH64;
+#endif
+	payload[10] = get_page_shift();
+	payload[11] = (uint8_t)((options.free_stacks ? PROCESS_FLAG_FREE_STACKS
+						     : 0) |
+				(has_live ? PROCESS_FLAG_LIVE : 0));
+	put_u32(payload + 12, argument_count);
+	put_u64(payload + 16, now->tick);
+	put_u64(payload + 24, now->monotonic_ns);
+	put_u64(payload + 32, now->realtime_ns);
+	return (size_t)(p - payload);
+}
+
+int record_process(const struct program_start *start, bool has_live)
+{
+	struct clock_pair now = clock_read_pair();
+	uint8_t *payload = pool_map(CHUNK_PAYLOAD_MAX);
+	struct chunk chunk = { .type = TRACE_CHUNK_PROCESS,
+			       .payload = payload,
+			       .first_tick = now.tick,
+			       .last_tick = now.tick };
+	int err;
+
+	if (!payload)
+		return -ENOMEM;
+	chunk.len = fill_process(payload, &now, start, has_live);
+	err = chunk_write(&chunk);
+	pool_unmap(payload, CHUNK_PAYLOAD_MAX);
+	return err;
+}
+
+void record_clock(void)
+{
+	struct clock_pair now = clock_read_pair();
+	uint8_t payload[24], *p = payload;
+
+	p = put_u64(p, now.tick);
+	p = put_u64(p, now.monotonic_ns);
+	put_u64(p, now.realtime_ns);
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_CLOCK,
+				     .payload = payload,
+				     .len = sizeof(payload),
+				     .first_tick = now.tick,
+				     .last_tick = now.tick });
+}
+
+/* Safety: system call. */
+static uint64_t get_peak_rss(void)
+{
+	struct rusage ru = { 0 };
+
+	sys_getrusage(RUSAGE_SELF, &ru);
+	return (uint64_t)ru.ru_maxrss * 1024;
+}
+
+void record_end(enum trace_end_how how, int status, const char *program,
+		uint64_t event_count, uint64_t lost_count)
+{
+	struct clock_pair now = clock_read_pair();
+	uint8_t payload[64 + PATH_MAX], *p = payload;
+	size_t len = program ? strnlen(program, PATH_MAX) : 0;
+
+	p = put_u32(p, how);
+	p = put_u32(p, (uint32_t)status);
+	p = put_u64(p, now.tick);
+	p = put_u64(p, now.monotonic_ns);
+	p = put_u64(p, now.realtime_ns);
+	p = put_u64(p, event_count);
+	p = put_u64(p, lost_count);
+	p = put_u64(p, get_peak_rss());
+	p = put_string(p, program ? program : "", len);
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_END,
+				     .payload = payload,
+				     .len = (size_t)(p - payload),
+				     .first_tick = now.tick,
+				     .last_tick = now.tick });
+}
+
+uint64_t record_resident_bytes(void)
+{
+	int fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+	char buf[64];
+	uint64_t pages = 0;
+	ssize_t len, i = 0;
+
+	if (fd < 0)
+		return 0;
+	len = sys_read(fd, buf, sizeof(buf));
+	sys_close(fd);
+	while (i < len && buf[i] != ' ')
+		i++;
+	for (i++; i < len && buf[i] >= '0' && buf[i] <= '9'; i++)
+		pages = pages * 10 + (uint64_t)(buf[i] - '0');
+	return pages << get_page_shift();
+}

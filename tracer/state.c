@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/state.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/chunk.h"
+#include "tracer/clock.h"
+#include "tracer/compiler.h"
+#include "tracer/event.h"
+#include "tracer/live.h"
+#include "tracer/log.h"
+#include "tracer/modules.h"
+#include "tracer/options.h"
+#include "tracer/pool.h"
+#include "tracer/real.h"
+#include "tracer/record.h"
+#include "tracer/thread.h"
+#include "tracer/tls.h"
+#include "tracer/trace_file.h"
+#include "tracer/unwind.h"
+
+/* In glibc for ever, in no header; @dso NULL: run after all destructors. */
+extern int __cxa_at_quick_exit(void (*fn)(void *), void *dso);
+
+static struct state_page off_page;
+struct state_page *state_page = &off_page;
+atomic_bool state_settled;
+
+static pthread_key_t end_key;
+static bool end_key_valid;
+static int quick_status = -1;
+
+/* Safety: system calls.  Makes @state_page one that forks wipe. */
+static bool map_state_page(void)
+{
+	struct state_page *page = pool_map(4096);
+
+	if (!page)
+		return false;
+	if (sys_madvise(page, 4096, MADV_WIPEONFORK) != 0) {
+		log_line(LOG_ERROR, "the kernel lacks MADV_WIPEONFORK", NULL,
+			 0);
+		return false;
+	}
+	page->pid = sys_getpid();
+	state_page = page;
+	return true;
+}
+
+/* Safety: system call; the clock where the kernel has no entropy yet. */
+static uint64_t make_trace_id(void)
+{
+	uint64_t id = 0;
+
+	if (sys_getrandom(&id, sizeof(id)) != sizeof(id))
+		id = clock_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) +
+		     (uint64_t)sys_getpid();
+	return id;
+}
+
+/* Safety: system calls.  Tells memprof-record where the trace is. */
+static void announce_name(void)
+{
+	const char *path = trace_file_path();
+	int fd;
+
+	if (!options.name_file[0])
+		return;
+	fd = sys_open(options.name_file, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	sys_write(fd, path, strlen(path) + 1);
+	sys_close(fd);
+}
+
+/* Safety: signals blocked, inside the guard.  Return: 0 or -errno. */
+static int open_trace(const struct program_start *start)
+{
+	uint64_t trace_id = make_trace_id();
+	int err = trace_file_open(options.is_child);
+	bool has_live;
+
+	if (err)
+		return err;
+	has_live = live_create(trace_file_path(), trace_id);
+	err = chunk_write_preamble(trace_id);
+	if (!err)
+		err = record_process(start, has_live);
+	if (err) {
+		live_remove();
+		return err;
+	}
+	announce_name();
+	return 0;
+}
+
+/* Safety: signals blocked, inside the guard.  Return: whether it is on. */
+static bool start_trace(void)
+{
+	struct program_start start = program_start_get();
+	int err;
+
+	options_read(start.envp);
+	if (!options.output[0])
+		return false;
+	clock_init();
+	log_init();
+	modules_init();
+	if (!map_state_page())
+		return false;
+	err = open_trace(&start);
+	if (err) {
+		log_line(LOG_ERROR, "not traced, cannot create",
+			 trace_file_path(), -err);
+		return false;
+	}
+	log_line(LOG_INFO, "tracing to", trace_file_path(), 0);
+	return true;
+}
+
+bool state_start(void)
+{
+	static atomic_flag starting = ATOMIC_FLAG_INIT;
+	uintptr_t guard;
+	uint64_t signals;
+	bool on;
+
+	if (!real_ready() || atomic_flag_test_and_set(&starting))
+		return false;
+	guard = tls_enter_internal();
+	sys_signals_block(&signals);
+	on = start_trace();
+	sys_signals_restore(&signals);
+	if (on) {
+		modules_scan();
+		modules_loader.dirty = 0;
+		atomic_store(&state_page->on, true);
+	}
+	atomic_store(&state_settled, true);
+	tls_leave_internal(guard);
+	return on;
+}
+
+bool state_is_owner(void)
+{
+	return state_page->on && state_page->pid == sys_getpid();
+}
+
+/* Safety: inside the guard, owner.  What every end has in common. */
+static void write_end(enum trace_end_how how, int status, const char *program)
+{
+	uint64_t lost;
+
+	event_rss_last();
+	thread_flush_all();
+	thread_write_names();
+	modules_scan();
+	lost = thread_lost_count();
+	if (lost)
+		chunk_write_lost(lost, TRACE_LOST_NESTED, 0);
+	record_end(how, status, program, thread_event_count(),
+		   lost + chunk_lost_count());
+}
+
+/*
+ * With abort and exec the process may go on, so recording stays on; else it
+ * is switched off first, and nothing can come after the end.
+ */
+void state_end(enum trace_end_how how, int status, const char *program)
+{
+	bool goes_on = how == TRACE_END_ABORT || how == TRACE_END_EXEC;
+	uintptr_t guard;
+	int saved = errno;
+
+	if (!state_is_owner())
+		return;
+	if (!goes_on && !atomic_exchange(&state_page->on, false))
+		return;
+	guard = tls_enter_internal();
+	write_end(how, status, program);
+	if (how != TRACE_END_ABORT)
+		live_remove();
+	if (chunk_lost_count())
+		log_number(LOG_ERROR, "events missing from the trace:",
+			   (long long)chunk_lost_count());
+	tls_leave_internal(guard);
+	errno = saved;
+}
+
+void state_resume(void)
+{
+	struct thread *th = tls.thread;
+	int saved = errno;
+	uintptr_t guard;
+
+	if (!state_is_owner() || !th || !thread_is_only())
+		return;
+	guard = tls_enter_internal();
+	if (live_has_file()) {
+		uint32_t sequence;
+
+		thread_flush(th);
+		sequence = th->slot->sequence;
+		live_restore();
+		thread_restore_slot(th, sequence);
+	}
+	tls_leave_internal(guard);
+	errno = saved;
+}
+
+void state_set_quick_status(int status)
+{
+	quick_status = status;
+}
+
+/* Runs after the program's destructors.  Safety: exiting thread. */
+static void at_exit(int status, void *arg)
+{
+	(void)arg;
+	state_end(TRACE_END_EXIT, status, NULL);
+}
+
+/* Safety: as at_exit(). */
+static void at_quick_exit_(void *arg)
+{
+	(void)arg;
+	state_end(TRACE_END_QUICK_EXIT, quick_status, NULL);
+}
+
+/* Safety: child of fork(), single thread. */
+static void after_fork_in_child(void)
+{
+	if (state_page == &off_page || state_page->pid)
+		return;
+	trace_file_drop();
+	live_detach_child();
+}
+
+/*
+ * Other keys' destructors may free and allocate: put the end off for as many
+ * rounds as the C library promises to make, and a little is left to the next
+ * sweep.
+ *
+ * Safety: ending thread.
+ */
+static void on_thread_end(void *arg)
+{
+	uintptr_t guard;
+
+	(void)arg;
+	if (!state_on() || !tls.thread)
+		return;
+	guard = tls_enter_internal();
+	if (++tls.key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(end_key, &tls);
+	else
+		thread_release(tls.thread);
+	tls_leave_internal(guard);
+}
+
+void state_thread_started(void)
+{
+	uintptr_t guard;
+
+	if (!end_key_valid)
+		return;
+	guard = tls_enter_internal();
+	pthread_setspecific(end_key, &tls);
+	tls_leave_internal(guard);
+}
+
+/*
+ * Handlers registered here come before those of the C start-up code, and so
+ * run after everything else, the destructors of all libraries included.
+ *
+ * Safety: constructor.
+ */
+__attribute__((constructor(101))) static void start_up(void)
+{
+	uintptr_t guard;
+
+	state_on();
+	if (!state_settled)
+		return;
+	guard = tls_enter_internal();
+	options_adjust_environment(program_start_get().envp);
+	if (state_page->on) {
+		unwind_init();
+		end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
+		if (tls.thread && end_key_valid)
+			pthread_setspecific(end_key, &tls);
+		on_exit(at_exit, NULL);
+		__cxa_at_quick_exit(at_quick_exit_, NULL);
+		pthread_atfork(NULL, NULL, after_fork_in_child);
+		record_clock();
+	}
+	tls_leave_internal(guard);
+}

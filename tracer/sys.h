@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls made directly.
+ *
+ * The tracer runs inside other people's allocator calls, so its own system
+ * calls must not go through symbols the program or the tracer itself may have
+ * interposed, must not be cancellation points and must not touch errno.
+ * Every function returns what the kernel returned: -errno on failure.
+ *
+ * Safety (all of them): before start-up: yes.  Signal handler: yes.  After
+ * fork: yes.  Allocates: no.  Locks: none.  errno: untouched.
+ */
+#ifndef TRACER_SYS_H
+#define TRACER_SYS_H
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
+			     long f)
+{
+	long ret;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#elif defined(__aarch64__)
+static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
+			     long f)
+{
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "no system call stub for this architecture"
+#endif
+
+#define SYS_CALL0(nr) sys_call6((nr), 0, 0, 0, 0, 0, 0)
+#define SYS_CALL1(nr, a) sys_call6((nr), (long)(a), 0, 0, 0, 0, 0)
+#define SYS_CALL2(nr, a, b) sys_call6((nr), (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS_CALL3(nr, a, b, c)                                                 \
+	sys_call6((nr), (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS_CALL4(nr, a, b, c, d)                                              \
+	sys_call6((nr), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+static inline int sys_open(const char *path, int flags, mode_t mode)
+{
+	return (int)SYS_CALL4(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)SYS_CALL1(SYS_close, fd);
+}
+
+static inline ssize_t sys_read(int fd, void *buf, size_t len)
+{
+	return SYS_CALL3(SYS_read, fd, buf, len);
+}
+
+static inline ssize_t sys_write(int fd, const void *buf, size_t len)
+{
+	return SYS_CALL3(SYS_write, fd, buf, len);
+}
+
+static inline ssize_t sys_pwrite(int fd, const void *buf, size_t len, off_t off)
+{
+	return SYS_CALL4(SYS_pwrite64, fd, buf, len, off);
+}
+
+static inline int sys_fcntl(int fd, int cmd, long arg)
+{
+	return (int)SYS_CALL3(SYS_fcntl, fd, cmd, arg);
+}
+
+static inline int sys_fstat(int fd, struct stat *st)
+{
+	return (int)SYS_CALL2(SYS_fstat, fd, st);
+}
+
+static inline int sys_stat(const char *path, struct stat *st)
+{
+	return (int)SYS_CALL4(SYS_newfstatat, AT_FDCWD, path, st, 0);
+}
+
+static inline int sys_unlink(const char *path)
+{
+	return (int)SYS_CALL3(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+static inline int sys_ftruncate(int fd, off_t len)
+{
+	return (int)SYS_CALL2(SYS_ftruncate, fd, len);
+}
+
+static inline int sys_fallocate(int fd, off_t off, off_t len)
+{
+	return (int)SYS_CALL4(SYS_fallocate, fd, 0, off, len);
+}
+
+static inline int sys_flock(int fd, int op)
+{
+	return (int)SYS_CALL2(SYS_flock, fd, op);
+}
+
+static inline ssize_t sys_readlink(const char *path, char *buf, size_t len)
+{
+	return SYS_CALL4(SYS_readlinkat, AT_FDCWD, path, buf, len);
+}
+
+static inline long sys_getcwd(char *buf, size_t len)
+{
+	return SYS_CALL2(SYS_getcwd, buf, len);
+}
+
+/* Return: the address, or a small negative number cast to a pointer. */
+static inline void *sys_mmap(void *addr, size_t len, int prot, int flags,
+			     int fd, off_t off)
+{
+	return (void *)sys_call6(SYS_mmap, (long)addr, (long)len, prot, flags,
+				 fd, off);
+}
+
+static inline int sys_mmap_failed(const void *p)
+{
+	return (uintptr_t)p > (uintptr_t)-4096;
+}
+
+static inline int sys_munmap(void *addr, size_t len)
+{
+	return (int)SYS_CALL2(SYS_munmap, addr, len);
+}
+
+static inline int sys_madvise(void *addr, size_t len, int advice)
+{
+	return (int)SYS_CALL3(SYS_madvise, addr, len, advice);
+}
+
+static inline int sys_prctl(int op, long a, long b, long c, long d)
+{
+	return (int)sys_call6(SYS_prctl, op, a, b, c, d, 0);
+}
+
+static inline int sys_getpid(void)
+{
+	return (int)SYS_CALL0(SYS_getpid);
+}
+
+static inline int sys_getppid(void)
+{
+	return (int)SYS_CALL0(SYS_getppid);
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)SYS_CALL0(SYS_gettid);
+}
+
+static inline int sys_tgkill(int tgid, int tid, int sig)
+{
+	return (int)SYS_CALL3(SYS_tgkill, tgid, tid, sig);
+}
+
+static inline void sys_sched_yield(void)
+{
+	SYS_CALL0(SYS_sched_yield);
+}
+
+static inline int sys_getrlimit(int which, struct rlimit *lim)
+{
+	return (int)SYS_CALL4(SYS_prlimit64, 0, which, NULL, lim);
+}
+
+static inline int sys_getrusage(int who, struct rusage *ru)
+{
+	return (int)SYS_CALL2(SYS_getrusage, who, ru);
+}
+
+static inline long sys_getrandom(void *buf, size_t len)
+{
+	return SYS_CALL3(SYS_getrandom, buf, len, 1 /* GRND_NONBLOCK */);
+}
+
+static inline int sys_sigaltstack(const stack_t *new_stack, stack_t *old)
+{
+	return (int)SYS_CALL2(SYS_sigaltstack, new_stack, old);
+}
+
+/* The kernel's own set: 64 signals, among them those that glibc hides. */
+static inline void sys_signals_block(uint64_t *ret_old)
+{
+	uint64_t all = ~UINT64_C(0);
+
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &all, ret_old, 8);
+}
+
+static inline void sys_signals_restore(const uint64_t *old)
+{
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, 8);
+}
+
+#endif /* TRACER_SYS_H */

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/thread.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "tracer/chunk.h"
+#include "tracer/clock.h"
+#include "tracer/encode.h"
+#include "tracer/live.h"
+#include "tracer/pool.h"
+#include "tracer/state.h"
+#include "tracer/text.h"
+#include "tracer/tls.h"
+
+enum {
+	COMM_BYTES = 16, /* the kernel's limit, with terminator */
+};
+
+__thread struct tls tls;
+
+/**
+ * struct threads - all slots
+ * @lock:        of everything but the counters
+ * @segments:    private halves, as PATH.live has shared ones
+ * @count:       slots ever used; indices below it are valid
+ * @free_list:   released indices
+ * @free_count:  of them
+ * @last_number: newest thread number
+ * @event_count: events of threads that have ended
+ * @lost_count:  events lost for want of memory, or cut off
+ */
+static struct {
+	struct spinlock lock;
+	struct thread *segments[LIVE_SEGMENT_COUNT];
+	atomic_uint count;
+	uint32_t *free_list;
+	uint32_t free_count;
+	uint32_t last_number;
+	atomic_uint_fast64_t event_count;
+	atomic_uint_fast64_t lost_count;
+} threads;
+
+/* Safety: pure.  @index must be below threads.count. */
+static struct thread *get(uint32_t index)
+{
+	return &threads.segments[index / LIVE_SEGMENT_SLOTS]
+				[index % LIVE_SEGMENT_SLOTS];
+}
+
+void thread_write_record(uint32_t number, int tid, uint32_t what,
+			 const char *name)
+{
+	uint64_t now = clock_before();
+	uint8_t payload[28 + COMM_BYTES], *p = payload;
+
+	p = put_u32(p, number);
+	p = put_u32(p, (uint32_t)tid);
+	p = put_u32(p, what);
+	p = put_u32(p, 0);
+	p = put_u64(p, now);
+	p = put_string(p, name, strnlen(name, COMM_BYTES - 1));
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_THREAD,
+				     .thread = number,
+				     .payload = payload,
+				     .len = (size_t)(p - payload),
+				     .first_tick = now,
+				     .last_tick = now });
+}
+
+/* Safety: lock held.  Return: private half of slot @index, or NULL. */
+static struct thread *prepare_slot(uint32_t index)
+{
+	uint32_t segment = index / LIVE_SEGMENT_SLOTS;
+	struct trace_live_slot *slot = live_slot(index);
+	struct thread *th;
+
+	if (!slot)
+		return NULL;
+	if (!threads.segments[segment]) {
+		threads.segments[segment] =
+			pool_map(LIVE_SEGMENT_SLOTS * sizeof(*th));
+		if (!threads.segments[segment])
+			return NULL;
+	}
+	th = &threads.segments[segment][index % LIVE_SEGMENT_SLOTS];
+	th->slot = slot;
+	th->buf = (uint8_t *)slot + TRACE_LIVE_PAGE;
+	th->index = index;
+	return th;
+}
+
+/* Safety: owner, or whoever found the owner dead; @th->lock held. */
+static void begin_chunk(struct thread *th)
+{
+	__atomic_store_n(&th->slot->committed_len, 0, __ATOMIC_RELEASE);
+	th->event_count += th->commit >> 32;
+	th->commit = 0;
+	th->slot->sequence++;
+	th->prev_len = 0;
+	th->last_addr = 0;
+}
+
+/* Safety: @th->lock held, signals blocked.  Writes what @commit covers. */
+static void write_events(struct thread *th, uint64_t commit)
+{
+	if (!(uint32_t)commit)
+		return;
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_EVENTS,
+				     .thread = th->number,
+				     .payload = th->buf,
+				     .len = (uint32_t)commit,
+				     .first_tick = th->slot->first_tick,
+				     .last_tick = th->last_tick,
+				     .event_count = (uint32_t)(commit >> 32),
+				     .sequence = th->slot->sequence });
+}
+
+/*
+ * Another thread wrote the buffer out up to @written.  What its owner
+ * committed after that was read cannot be told apart any more and is lost:
+ * it takes an exec that fails, or an abort that is caught, to get here.
+ */
+static void restart(struct thread *th)
+{
+	threads.lost_count += (th->commit >> 32) - (th->written >> 32);
+	th->restart = false;
+}
+
+void thread_flush(struct thread *th)
+{
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	spinlock_take(&th->lock);
+	if (th->restart)
+		restart(th);
+	else
+		write_events(th, th->commit);
+	if (th->commit)
+		begin_chunk(th);
+	spinlock_give(&th->lock);
+	sys_signals_restore(&signals);
+}
+
+/* Safety: lock held, owner gone or giving up.  Puts the slot back. */
+static void free_slot(struct thread *th)
+{
+	threads.event_count += th->event_count;
+	th->event_count = 0;
+	th->slot->in_use = 0;
+	th->in_use = false;
+	if (!threads.free_list)
+		threads.free_list = pool_map(LIVE_SLOT_MAX * sizeof(uint32_t));
+	if (threads.free_list)
+		threads.free_list[threads.free_count++] = th->index;
+}
+
+/*
+ * Takes slots back whose thread is gone.  Linear, but only when no slot is
+ * free, and every full sweep that finds nothing doubles the distance.
+ */
+static void sweep(void)
+{
+	static uint32_t next_at = 64;
+	uint32_t count = threads.count;
+	int pid = sys_getpid();
+
+	if (count < next_at)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		struct thread *th = get(i);
+
+		if (!th->in_use || sys_tgkill(pid, th->tid, 0) != -ESRCH)
+			continue;
+		write_events(th, th->commit);
+		begin_chunk(th);
+		thread_write_record(th->number, th->tid, TRACE_THREAD_END, "");
+		free_slot(th);
+	}
+	next_at = threads.free_count ? 64 : count * 2;
+}
+
+/* Safety: lock held.  Return: a slot nobody uses, or NULL. */
+static struct thread *find_slot(void)
+{
+	struct thread *th;
+
+	if (!threads.free_count)
+		sweep();
+	if (threads.free_count)
+		return get(threads.free_list[--threads.free_count]);
+	th = prepare_slot(threads.count);
+	if (th)
+		threads.count++;
+	return th;
+}
+
+/* Safety: lock held.  Makes @th the calling thread's. */
+static void own(struct thread *th)
+{
+	if (!tls.number)
+		tls.number = ++threads.last_number;
+	th->number = tls.number;
+	th->tid = sys_gettid();
+	th->restart = false;
+	th->commit = 0;
+	th->prev_len = 0;
+	th->last_addr = 0;
+	th->in_use = true;
+	th->slot->committed_len = 0;
+	th->slot->thread = th->number;
+	th->slot->sequence = tls.sequence;
+	atomic_thread_fence(memory_order_release);
+	th->slot->in_use = 1;
+}
+
+struct thread *thread_register(void)
+{
+	bool first = tls.number == 0;
+	char name[COMM_BYTES] = "";
+	struct thread *th;
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	spinlock_take(&threads.lock);
+	th = find_slot();
+	if (th)
+		own(th);
+	spinlock_give(&threads.lock);
+	if (th && first) {
+		sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
+		thread_write_record(th->number, th->tid, TRACE_THREAD_START,
+				    name);
+	}
+	tls.thread = th;
+	sys_signals_restore(&signals);
+	if (th)
+		state_thread_started();
+	return th;
+}
+
+void thread_release(struct thread *th)
+{
+	char name[COMM_BYTES] = "";
+	uint64_t signals;
+
+	thread_flush(th);
+	sys_signals_block(&signals);
+	sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
+	thread_write_record(th->number, th->tid, TRACE_THREAD_END, name);
+	tls.sequence = th->slot->sequence;
+	tls.thread = NULL;
+	spinlock_take(&threads.lock);
+	free_slot(th);
+	spinlock_give(&threads.lock);
+	sys_signals_restore(&signals);
+}
+
+/* Safety: signals blocked.  Writes another thread's buffer out. */
+static void flush_foreign(struct thread *th)
+{
+	uint64_t commit;
+
+	if (!spinlock_take_bounded(&th->lock))
+		return;
+	commit = atomic_load_explicit(&th->commit, memory_order_acquire);
+	if (!th->restart && commit) {
+		write_events(th, commit);
+		th->written = commit;
+		th->restart = true;
+	}
+	spinlock_give(&th->lock);
+}
+
+void thread_flush_all(void)
+{
+	uint32_t count = threads.count;
+	uint64_t signals;
+
+	if (tls.thread)
+		thread_flush(tls.thread);
+	sys_signals_block(&signals);
+	for (uint32_t i = 0; i < count; i++) {
+		struct thread *th = get(i);
+
+		if (th->in_use && th != tls.thread)
+			flush_foreign(th);
+	}
+	sys_signals_restore(&signals);
+}
+
+/* Safety: system calls.  Reads the name of thread @tid of this process. */
+static void read_name(int tid, char name[COMM_BYTES])
+{
+	char buf[64];
+	struct text path = text_init(buf, sizeof(buf));
+	ssize_t len;
+	int fd;
+
+	text_add(&path, "/proc/self/task/");
+	text_add_int(&path, tid);
+	text_add(&path, "/comm");
+	name[0] = '\0';
+	fd = sys_open(buf, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	len = sys_read(fd, name, COMM_BYTES);
+	sys_close(fd);
+	if (len > 0)
+		name[len - 1] = '\0';
+}
+
+void thread_write_names(void)
+{
+	uint32_t count = threads.count;
+	char name[COMM_BYTES];
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct thread *th = get(i);
+
+		if (!th->in_use)
+			continue;
+		read_name(th->tid, name);
+		if (name[0])
+			thread_write_record(th->number, th->tid,
+					    TRACE_THREAD_NAME, name);
+	}
+}
+
+uint64_t thread_event_count(void)
+{
+	uint64_t sum = threads.event_count;
+	uint32_t count = threads.count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct thread *th = get(i);
+
+		if (th->in_use)
+			sum += th->event_count + (th->commit >> 32);
+	}
+	return sum;
+}
+
+uint64_t thread_lost_count(void)
+{
+	return threads.lost_count;
+}
+
+void thread_count_lost(uint64_t count)
+{
+	threads.lost_count += count;
+}
+
+bool thread_is_only(void)
+{
+	uint32_t count = threads.count;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (get(i) != tls.thread && get(i)->in_use)
+			return false;
+	return true;
+}
+
+void thread_restore_slot(struct thread *th, uint32_t sequence)
+{
+	th->slot->thread = th->number;
+	th->slot->sequence = sequence;
+	th->slot->in_use = 1;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/trace_file.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "tracer/options.h"
+#include "tracer/output_name.h"
+#include "tracer/sys.h"
+#include "tracer/text.h"
+
+enum {
+	NAME_TRIES = 10000, /* NAME.1 to NAME.9999 */
+	FD_CEILING = 1024,  /* far from the program's, yet a small table */
+	FD_ROOM = 40,
+};
+
+/**
+ * struct trace_file - the open trace
+ * @fd:   our descriptor, or -1
+ * @dev:  identity of the file, to notice a reused descriptor
+ * @ino:  the same
+ * @path: absolute
+ */
+static struct {
+	atomic_int fd;
+	dev_t dev;
+	ino_t ino;
+	char path[OPTIONS_PATH_MAX + 16];
+} file = { .fd = -1 };
+
+const char *trace_file_path(void)
+{
+	return file.path;
+}
+
+/*
+ * Moves @fd to a high number, so that the program gets the numbers it would
+ * get without us.  Safety: system calls.  Return: the new descriptor.
+ */
+static int move_up(int fd)
+{
+	struct rlimit lim;
+	int high, lowest = 3;
+
+	if (sys_getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		rlim_t top = lim.rlim_cur < FD_CEILING ? lim.rlim_cur
+						       : FD_CEILING;
+		if (top > FD_ROOM + 3)
+			lowest = (int)top - FD_ROOM;
+	}
+	high = sys_fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+	if (high < 0)
+		return fd;
+	sys_close(fd);
+	return high;
+}
+
+/* Safety: system calls.  Return: descriptor of an emptied file, or -errno. */
+static int take_over(const char *path)
+{
+	struct stat st;
+	int fd = sys_open(path,
+			  O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK |
+				  O_NOCTTY,
+			  0);
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (sys_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    sys_flock(fd, LOCK_EX | LOCK_NB) != 0)
+		err = -EEXIST;
+	else
+		err = sys_ftruncate(fd, 0);
+	if (err == 0)
+		return fd;
+	sys_close(fd);
+	return err;
+}
+
+/* Safety: system calls.  Return: descriptor of a new, locked file, -errno. */
+static int create(const char *path)
+{
+	int fd = sys_open(path,
+			  O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | O_EXCL,
+			  0600);
+
+	if (fd >= 0)
+		sys_flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
+/* Safety: system calls.  Tries names in turn.  Return: descriptor, -errno. */
+static int create_under_free_name(bool may_overwrite)
+{
+	size_t base_len = strlen(file.path);
+	int fd = create(file.path);
+
+	if (fd == -EEXIST && may_overwrite)
+		fd = take_over(file.path);
+	for (unsigned n = 1; fd == -EEXIST && n < NAME_TRIES; n++) {
+		struct text name = { file.path, base_len, sizeof(file.path) };
+
+		text_add_char(&name, '.');
+		text_add_uint(&name, n);
+		fd = create(file.path);
+	}
+	return fd;
+}
+
+int trace_file_open(bool keep_existing)
+{
+	bool may_overwrite = !keep_existing && !strchr(options.output, '%');
+	struct stat st;
+	int fd;
+
+	output_name_expand(options.output, file.path, OPTIONS_PATH_MAX);
+	fd = create_under_free_name(may_overwrite);
+	if (fd < 0)
+		return fd;
+	fd = move_up(fd);
+	sys_fstat(fd, &st);
+	file.dev = st.st_dev;
+	file.ino = st.st_ino;
+	file.fd = fd;
+	return 0;
+}
+
+/* Safety: system call.  Fills @st.  Return: whether @fd is the trace. */
+static bool is_ours(int fd, struct stat *st)
+{
+	return fd >= 0 && sys_fstat(fd, st) == 0 && st->st_dev == file.dev &&
+	       st->st_ino == file.ino;
+}
+
+/*
+ * The program closed our descriptor, and may have its own under that number
+ * now, so the old one is left alone.  Two threads may both come here: one
+ * descriptor is then held twice, which harms nobody.
+ */
+static int reopen(struct stat *st)
+{
+	int fd = sys_open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fd;
+	if (!is_ours(fd, st)) {
+		sys_close(fd);
+		return -ESTALE;
+	}
+	fd = move_up(fd);
+	sys_flock(fd, LOCK_EX | LOCK_NB);
+	file.fd = fd;
+	return fd;
+}
+
+int trace_file_append(const void *bytes, size_t len)
+{
+	struct rlimit lim;
+	struct stat st;
+	ssize_t done;
+	int fd = file.fd;
+
+	if (!is_ours(fd, &st)) {
+		fd = reopen(&st);
+		if (fd < 0)
+			return fd;
+	}
+	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
+	    lim.rlim_cur != RLIM_INFINITY &&
+	    (uint64_t)st.st_size + len > lim.rlim_cur)
+		return -EFBIG;
+	done = sys_write(fd, bytes, len);
+	if (done < 0)
+		return (int)done;
+	return (size_t)done == len ? 0 : -ENOSPC;
+}
+
+void trace_file_drop(void)
+{
+	struct stat st;
+	int fd = file.fd;
+
+	if (is_ours(fd, &st))
+		sys_close(fd);
+	file.fd = -1;
+}
