@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh - every test, as `make check` does.  Each suite prints a closing line
+# "N passed, N failed[, N skipped]"; the last line adds them up.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+passed=0 failed=0 skipped=0
+log=build/check
+mkdir -p "$log"
+
+# suite NAME COMMAND… - runs it, shows its output when it fails, counts.
+suite() {
+	local name=$1 started=$SECONDS status=0 line
+	shift
+	printf '%-24s' "$name"
+	"$@" >"$log/$name.log" 2>&1 </dev/null || status=$?
+	line=$(grep -E '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' \
+		"$log/$name.log" | tail -n 1)
+	if [ -z "$line" ]; then
+		line="$((status == 0)) passed, $((status != 0)) failed"
+	fi
+	line=${line#*: }
+	local p f s
+	p=$(sed -E 's/^([0-9]+) passed.*/\1/' <<<"$line")
+	f=$(sed -E 's/.* ([0-9]+) failed.*/\1/' <<<"$line")
+	s=$(sed -nE 's/.* ([0-9]+) skipped$/\1/p' <<<"$line")
+	if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
+		f=1
+	fi
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + ${s:-0}))
+	printf '%s (%d s)\n' "$line" $((SECONDS - started))
+	if [ "$f" -ne 0 ]; then
+		echo "--- $log/$name.log"
+		tail -n 60 "$log/$name.log"
+		echo "---"
+	fi
+}
+
+suite build make -j"$jobs" all
+suite build-asan make -j"$jobs" MODE=asan build/asan/memprof-report
+suite layers tests/tools/check_layers.py
+suite docs tests/tools/check_docs.py
+suite unit make -j"$jobs" unit MODE=asan
+suite fuzz make fuzz
+suite tracer tests/tracer/run.sh build/release
+suite truth tests/truth/run.py
+suite cli tests/cli/run.sh
+suite corruption tests/cli/corruption.py
+suite compare tests/compare/compare.py --quick
+suite browser tests/browser/run.sh
+suite install tests/tools/check_install.sh
+
+echo
+if [ "$skipped" -gt 0 ]; then
+	echo "$passed passed, $failed failed, $skipped skipped"
+else
+	echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ]

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# check_install.sh - install into an empty tree, use it from there, remove it.
+set -eu
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+make --no-print-directory install DESTDIR="$root" PREFIX=/usr >/dev/null
+
+"$root/usr/bin/memprof-record" --quiet -o "$root/t.dat" -- sh -c 'true' || exit 1
+"$root/usr/bin/memprof-record" --quiet -o "$root/ls.dat" -- ls / >/dev/null
+"$root/usr/bin/memprof-report" --quiet -o "$root/report" "$root/ls.dat"
+for file in index.html report.md summary.json leaks.flamegraph.svg; do
+	[ -s "$root/report/$file" ] || {
+		echo "missing: $file"
+		exit 1
+	}
+done
+for page in memprof-record memprof-report; do
+	[ -s "$root/usr/share/man/man1/$page.1" ] || {
+		echo "missing: $page.1"
+		exit 1
+	}
+done
+make --no-print-directory uninstall DESTDIR="$root" PREFIX=/usr >/dev/null
+left=$(find "$root/usr" -type f)
+if [ -n "$left" ]; then
+	echo "uninstall left: $left"
+	exit 1
+fi
+echo "1 passed, 0 failed"
