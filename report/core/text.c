@@ -62,8 +62,8 @@ char *text_sanitize(struct arena *arena, const char *text, size_t len)
 {
 	const unsigned char *in = (const unsigned char *)text;
 	size_t out_len = 0;
-	char *result;
-	char *out;
+	char *result = NULL;
+	char *out = NULL;
 
 	for (int pass = 0; pass < 2; pass++) {
 		if (pass == 1) {

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chunks of one thread, decoded one after another.
+ *
+ * Layer: input.
+ */
+#ifndef REPORT_INPUT_LANE_H
+#define REPORT_INPUT_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/input/chunk.h"
+#include "report/input/events.h"
+
+struct diag;
+struct event_batch;
+struct run;
+struct source;
+
+/**
+ * struct lane_chunk - where a chunk of events is
+ * @offset:  of its header in the trace; of its slot in PATH.live
+ * @live_len: bytes committed in the slot; 0 for a chunk of the trace
+ */
+struct lane_chunk {
+	uint64_t offset;
+	uint64_t first_tick;
+	uint32_t thread;
+	uint32_t sequence;
+	uint32_t live_len;
+};
+
+/* Decoded events of a lane, and what is needed to go on. */
+struct lane_state;
+
+/**
+ * struct lane - one thread
+ * @first, @count: its chunks in lane_reader.chunks
+ * @next:     chunk being decoded or to be decoded next, from 0
+ * @reported: chunks before this one have had their damage reported
+ * @floor:    tick of the last event
+ * @state:    NULL unless the lane is being read
+ */
+struct lane {
+	size_t first;
+	size_t count;
+	size_t next;
+	size_t reported;
+	uint64_t floor;
+	struct lane_state *state;
+	uint32_t thread;
+};
+
+/**
+ * struct lane_reader - what all lanes share
+ * @source, @live: files, borrowed; @live is NULL if there is none
+ * @chunks:    of all lanes, sorted by thread and sequence; borrowed
+ * @payload_bytes: held by lanes that are being read
+ * @count_lost: whether LOST events are to be added to run->events_lost
+ */
+struct lane_reader {
+	const struct source *source;
+	const struct source *live;
+	struct run *run;
+	struct interner *interner;
+	struct chunk_loader loader;
+	const struct lane_chunk *chunks;
+	size_t payload_bytes;
+	bool count_lost;
+};
+
+/* As input_format.lane_next(). */
+int lane_next(struct lane_reader *reader, struct lane *lane,
+	      struct event_batch *ret, struct diag *diag);
+
+/* Back to the start; frees what the lane holds. */
+void lane_rewind(struct lane_reader *reader, struct lane *lane);
+
+#endif /* REPORT_INPUT_LANE_H */

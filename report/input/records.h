@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the definition chunks of a memprof trace to struct run.
+ *
+ * Layer: input.
+ */
+#ifndef REPORT_INPUT_RECORDS_H
+#define REPORT_INPUT_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/core/module.h"
+
+struct chunk;
+struct run;
+
+/* Texts of a hostile file are cut off here. */
+#define RECORDS_ARENA_MAX ((size_t)256 << 20)
+enum {
+	RECORDS_MODULES_MAX = 0xffff, /* generations have 16 bits */
+	RECORDS_OVERLAPS_MAX = 1024,  /* modules at one address */
+};
+
+struct clock_pair {
+	uint64_t tick;
+	uint64_t monotonic_ns;
+	uint64_t realtime_ns;
+};
+
+/* One THREAD chunk. */
+struct thread_record {
+	uint32_t number;
+	uint32_t tid;
+	uint32_t what;
+	uint64_t order; /* in the file */
+	uint64_t tick;
+	const char *name;
+};
+
+/* One MODULE chunk.  @reach: highest end of it and all that start lower. */
+struct module_record {
+	struct module module;
+	uint64_t offset;
+	uint64_t reach;
+};
+
+/* One UNLOAD chunk. */
+struct unload_record {
+	uint32_t number;
+	uint64_t tick;
+	uint64_t offset;
+};
+
+/**
+ * struct records - what the chunks said so far
+ * @run:  borrowed, filled as records come and completed at the end
+ * @file: for findings, borrowed
+ * @lost: sum of the LOST chunks
+ * @first_pair, @last_pair: clock readings with the lowest and highest tick;
+ *        valid from one and two @pair_count on
+ */
+struct records {
+	struct run *run;
+	const char *file;
+	bool has_process;
+	bool has_live; /* PROCESS says that PATH.live was made */
+	bool has_end;
+	bool has_totals; /* END counted the losses */
+	uint8_t clock;
+	uint64_t lost;
+	struct clock_pair first_pair;
+	struct clock_pair last_pair;
+	size_t pair_count;
+	struct {
+		struct thread_record *items;
+		size_t count, capacity;
+	} threads;
+	struct {
+		struct module_record *items;
+		size_t count, capacity;
+	} modules;
+	struct {
+		struct unload_record *items;
+		size_t count, capacity;
+	} unloads;
+	bool texts_refused;
+};
+
+void records_init(struct records *records, struct run *run, const char *file);
+void records_done(struct records *records);
+
+/**
+ * records_add() - take one definition chunk in
+ * @data: its payload, @len bytes, borrowed
+ *
+ * What is wrong becomes a finding.  Return: 0 or -ENOMEM.
+ */
+int records_add(struct records *records, const struct chunk *chunk,
+		const uint8_t *data, size_t len);
+
+/* Return: sanitised text in the run's arena, "" once RECORDS_ARENA_MAX is
+   reached; NULL when out of memory. */
+const char *records_text(struct records *records, const char *text, size_t len);
+
+/* Completes run->threads, which gets an entry for each number in
+   @lane_threads too (rising), run->modules, the clock and the losses.
+   Return: 0 or -ENOMEM. */
+int records_finish(struct records *records, const uint32_t *lane_threads,
+		   size_t lane_thread_count);
+
+/* The parts of records_add() and records_finish() in files of their own. */
+struct cursor;
+int records_add_thread(struct records *records, const struct chunk *chunk,
+		       struct cursor *cursor);
+int records_finish_threads(struct records *records,
+			   const uint32_t *lane_threads,
+			   size_t lane_thread_count);
+int records_add_module(struct records *records, const struct chunk *chunk,
+		       struct cursor *cursor);
+int records_add_unload(struct records *records, const struct chunk *chunk,
+		       struct cursor *cursor);
+int records_finish_modules(struct records *records);
+
+#endif /* REPORT_INPUT_RECORDS_H */
