@@ -48,6 +48,6 @@ int choice_find(const char *word, const char *const *words, const char *what,
 		if (strcmp(words[i], word) == 0)
 			return i;
 	choice_hint(word, words, hint, sizeof(hint));
-	return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET, "\"%s\" is not %s%s",
-			word, what, hint);
+	return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+			"\"%s\" is not %s%s", word, what, hint);
 }

@@ -100,15 +100,14 @@ static void range_widen(struct filter *filter, const struct run *run)
 		filter->to.value = UINT64_MAX;
 }
 
-static int regex_make(struct stack_regex **ret, const char *key,
-		      const char *pattern, const struct filter_context *context,
-		      struct diag *diag)
+/* Return: whether there is what was asked for. */
+static bool regex_make(struct stack_regex **ret, const char *pattern,
+		       const struct filter_context *context, struct diag *diag)
 {
-	if (!pattern)
-		return 0;
-	*ret = stack_regex_new(key, pattern, context->stacks, context->symbols,
-			       diag);
-	return *ret ? 0 : -EINVAL;
+	if (pattern)
+		*ret = stack_regex_new(pattern, context->stacks,
+				       context->symbols, diag);
+	return !pattern || *ret;
 }
 
 struct filter *filter_new(const struct filter_spec *spec,
@@ -128,10 +127,10 @@ struct filter *filter_new(const struct filter_spec *spec,
 	range_widen(filter, context->run);
 	filter->size_min = spec->has_size_min ? spec->size_min : 0;
 	filter->size_max = spec->has_size_max ? spec->size_max : UINT64_MAX;
-	if (regex_make(&filter->positive, "function_regex",
-		       spec->function_regex, context, diag) < 0 ||
-	    regex_make(&filter->negative, "negative_function_regex",
-		       spec->negative_function_regex, context, diag) < 0) {
+	if (!regex_make(&filter->positive, spec->function_regex, context,
+			diag) ||
+	    !regex_make(&filter->negative, spec->negative_function_regex,
+			context, diag)) {
 		filter_free(filter);
 		return NULL;
 	}
@@ -196,7 +195,8 @@ static bool times_match(const struct filter *filter,
 bool filter_match(struct filter *filter, const struct record *record)
 {
 	if (!lifetime_matches(filter->lifetime, record) ||
-	    record->size < filter->size_min || record->size > filter->size_max ||
+	    record->size < filter->size_min ||
+	    record->size > filter->size_max ||
 	    !times_match(filter, record))
 		return false;
 	if (filter->positive &&

@@ -54,7 +54,7 @@ struct filter_spec {
 	enum filter_lifetime lifetime;
 	struct time_point from;     /* allocated at or after */
 	struct time_point to;       /* allocated at or before */
-	struct time_point alive_at; /* alloc <= T and not freed at T or before */
+	struct time_point alive_at; /* alloc <= T and not freed by T */
 	bool has_size_min;
 	bool has_size_max;
 	uint64_t size_min;
@@ -113,7 +113,7 @@ struct filter;
  * @context: copied
  *
  * Return: owned by the caller; NULL with @diag filled: a regular expression
- * that does not compile (names key, offset in it, PCRE2's message), no memory.
+ * that does not compile (filter_keys have refused it before), no memory.
  */
 struct filter *filter_new(const struct filter_spec *spec,
 			  const struct filter_context *context,

@@ -8,6 +8,7 @@
 #include "report/core/units.h"
 #include "report/filter/choice.h"
 #include "report/filter/filter.h"
+#include "report/filter/stack_regex.h"
 
 static const char *const lifetime_names[] = {
 	[LIFETIME_ALL] = "all",
@@ -47,7 +48,8 @@ static int time_point_parse(struct time_point *ret, const char *value,
 	}
 	return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 			"\"%s\" is not a time; allowed: seconds from the start "
-			"(1.5, 250ms, 1h30m), a share of the run (12.5%%), peak",
+			"(1.5, 250ms, 1h30m), a share of the run (12.5%%), "
+			"peak",
 			value);
 }
 
@@ -102,10 +104,10 @@ static int regex_copy(const char **ret, const char *value, struct arena *arena,
 		      struct diag *diag)
 {
 	const char *copy;
+	int status = stack_regex_check(value, diag);
 
-	if (!value[0])
-		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-				"empty; allowed: a regular expression (PCRE2)");
+	if (status < 0)
+		return status;
 	copy = arena_copy(arena, value, strlen(value));
 	if (!copy)
 		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,

@@ -64,8 +64,7 @@ static void answers_set(struct answers *answers, size_t id, bool yes)
 	answers->items[id] = yes ? ANSWER_YES : ANSWER_NO;
 }
 
-static pcre2_code *pattern_compile(const char *key, const char *pattern,
-				   struct diag *diag)
+static pcre2_code *pattern_compile(const char *pattern, struct diag *diag)
 {
 	const uint32_t options =
 		PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
@@ -79,11 +78,21 @@ static pcre2_code *pattern_compile(const char *key, const char *pattern,
 	if (!code) {
 		pcre2_get_error_message(error, message, sizeof(message));
 		diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-			 "%s: \"%s\" is not a regular expression: at offset "
-			 "%zu: %s",
-			 key, pattern, (size_t)offset, (const char *)message);
+			 "\"%s\" is not a regular expression: %s, at byte "
+			 "%zu of it",
+			 pattern, (const char *)message, (size_t)offset);
 	}
 	return code;
+}
+
+int stack_regex_check(const char *pattern, struct diag *diag)
+{
+	pcre2_code *code = pattern_compile(pattern, diag);
+
+	if (!code)
+		return -EINVAL;
+	pcre2_code_free(code);
+	return 0;
 }
 
 /* Without JIT, or without its stack, PCRE2 interprets: slower, same answers. */
@@ -105,7 +114,7 @@ static int context_make(struct stack_regex *regex)
 	return 0;
 }
 
-struct stack_regex *stack_regex_new(const char *key, const char *pattern,
+struct stack_regex *stack_regex_new(const char *pattern,
 				    const struct stacks *stacks,
 				    struct symbols *symbols, struct diag *diag)
 {
@@ -115,7 +124,7 @@ struct stack_regex *stack_regex_new(const char *key, const char *pattern,
 		goto no_memory;
 	regex->stacks = stacks;
 	regex->symbols = symbols;
-	regex->code = pattern_compile(key, pattern, diag);
+	regex->code = pattern_compile(pattern, diag);
 	if (!regex->code) {
 		stack_regex_free(regex);
 		return NULL;

@@ -18,16 +18,19 @@ struct stacks;
 struct symbols;
 struct stack_regex;
 
+/* Return: 0; -EINVAL with @diag->text when @pattern does not compile: offset in
+   it and PCRE2's message. */
+int stack_regex_check(const char *pattern, struct diag *diag);
+
 /**
  * stack_regex_new() - compile
- * @key:     name of the key @pattern was given for; for messages only
  * @pattern: PCRE2, UTF-8, searched anywhere in a name, case matters
  * @stacks, @symbols: borrowed; the tree may grow between calls
  *
- * Return: owned by the caller; NULL with @diag naming key, offset in the
- * pattern and PCRE2's message, or out of memory.
+ * Return: owned by the caller; NULL with @diag as from
+ * stack_regex_check(), or out of memory.
  */
-struct stack_regex *stack_regex_new(const char *key, const char *pattern,
+struct stack_regex *stack_regex_new(const char *pattern,
 				    const struct stacks *stacks,
 				    struct symbols *symbols, struct diag *diag);
 void stack_regex_free(struct stack_regex *regex);
