@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs that know what they allocated, against what the report says.
+
+Each program prints its sums as JSON on descriptor 3.  It runs untraced and
+traced; output and exit status must be the same, and every figure must equal
+the truth.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("MEMPROF_BUILD", "build/release"))
+RECORD = os.path.join(BUILD, "memprof-record")
+REPORT = os.path.join(BUILD, "memprof-report")
+HERE = os.path.join(ROOT, "tests/truth")
+
+passed = failed = 0
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAILED {name}: {detail}")
+
+
+def compile_program(work, source, *flags):
+    out = os.path.join(work, source.replace(".", "_"))
+    compiler = "g++" if source.endswith(".cpp") else "gcc"
+    subprocess.run([compiler, "-O1", "-g", "-pthread", *flags, "-o", out,
+                    os.path.join(HERE, source)], check=True)
+    return out
+
+
+def run_with_truth(command):
+    """Exit status, output and what the program wrote to descriptor 3."""
+    read_end, write_end = os.pipe()
+    process = subprocess.Popen(["sh", "-c", f'exec "$@" 3>&{write_end}', "sh",
+                                *command], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, pass_fds=[write_end])
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        truth = pipe.read()
+    out, err = process.communicate()
+    return process.returncode, out, err, json.loads(truth or "null")
+
+
+def trace(work, name, command):
+    plain = run_with_truth(command)
+    path = os.path.join(work, f"{name}.dat")
+    traced = run_with_truth([RECORD, "--quiet", "-o", path, "--", *command])
+    check(f"{name}: same status", plain[0] == traced[0], f"{plain[0]} {traced[0]}")
+    check(f"{name}: same output", plain[1:3] == traced[1:3], traced[2])
+    return path, traced[3]
+
+
+def report(path, view, artifact):
+    done = subprocess.run([REPORT, "--view", view, "--as", artifact, path],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        return {"error": done.stderr.decode()}
+    return json.loads(done.stdout)
+
+
+def test_random(work):
+    program = compile_program(work, "random_ops.c")
+    for seed in range(1, 9):
+        name = f"random_ops {seed}"
+        operations = str(500 * seed ** 3)
+        path, truth = trace(work, f"random{seed}", [program, str(seed), operations])
+        head = report(path, "", "summary").get("head", {})
+        for key, value in truth.items():
+            check(f"{name}: {key}", head.get(key) == value,
+                  f"truth {value}, report {head.get(key)}")
+        check(f"{name}: nothing unmatched",
+              head.get("unmatched_frees") == 0 and head.get("overwritten") == 0,
+              str(head))
+        sums = report(path, "alive_at=peak", "groups")
+        check(f"{name}: view of the peak",
+              sums.get("matched_bytes") == truth["peak_bytes"] and
+              sums.get("matched_count") == truth["peak_blocks"], str(sums)[:300])
+        sums = report(path, "lifetime=only_leaked", "groups")
+        check(f"{name}: view of leaks",
+              sums.get("matched_bytes") == truth["leaked_bytes"] and
+              sums.get("matched_count") == truth["leaked_count"], str(sums)[:300])
+
+
+def test_handover(work):
+    program = compile_program(work, "handover.c")
+    for threads in (2, 4, 8):
+        name = f"handover {threads}"
+        path, truth = trace(work, f"handover{threads}",
+                            [program, str(threads), str(threads), "20000"])
+        summary = report(path, "function_regex=^truth_allocate", "summary")
+        view = summary.get("views", {}).get("view", {})
+        for key, value in truth.items():
+            check(f"{name}: {key}", view.get(key) == value,
+                  f"truth {value}, report {view.get(key)}")
+        head = summary.get("head", {})
+        check(f"{name}: order of events",
+              head.get("unmatched_frees") == 0 and head.get("overwritten") == 0,
+              str(head))
+        check(f"{name}: threads", head.get("threads") == threads + 1, str(head))
+
+
+def test_stacks(work):
+    program = compile_program(work, "stacks.cpp", "-std=c++17")
+    path, truth = trace(work, "stacks", [program])
+    rows = report(path, "", "allocations").get("allocations", [])
+    for size, (function, count) in truth.items():
+        found = [r for r in rows if r["size"] == int(size)]
+        # The innermost frame of the program itself.
+        inner = [[f["function"] for f in r["backtrace"]
+                  if f.get("module", "").startswith("stacks")][-1:] for r in found]
+        check(f"stacks: size {size}",
+              inner == [[function]] * count, f"{inner} for {function} × {count}")
+        check(f"stacks: size {size} reaches main",
+              all(any(f["function"] == "main" for f in r["backtrace"])
+                  for r in found), str(found)[:500])
+        lines = [f.get("line") for r in found for f in r["backtrace"]
+                 if f["function"] == function]
+        check(f"stacks: size {size} has lines", lines and all(lines), str(lines))
+    freed = [r for r in rows if r["size"] == 10005]
+    check("stacks: freed block", len(freed) == 1 and
+          "deallocation_timestamp" in freed[0], str(freed)[:400])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        test_random(work)
+        test_handover(work)
+        test_stacks(work)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
