@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/symbol/image.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/core/module.h"
+#include "report/core/vec.h"
+#include "report/symbol/debug_search.h"
+#include "report/symbol/dwarf_index.h"
+#include "report/symbol/elf_file.h"
+#include "report/symbol/names.h"
+
+/* /proc says this of files that were replaced while the program ran. */
+static char *without_deleted_mark(const char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(path);
+
+	if (len <= sizeof(mark) - 1 ||
+	    strcmp(path + len - (sizeof(mark) - 1), mark) != 0)
+		return NULL;
+	return strndup(path, len - (sizeof(mark) - 1));
+}
+
+static void open_main(struct image *image, const struct module *module)
+{
+	char *plain = without_deleted_mark(module->path);
+
+	if (module->is_vdso || !module->path[0]) {
+		image->note = "part of the kernel, no file";
+		free(plain);
+		return;
+	}
+	image->main = elf_file_open(module->path, ELF_FILE_LOADED,
+				    &image->note);
+	if (!image->main && plain && module->build_id_len)
+		image->main =
+			elf_file_open(plain, ELF_FILE_LOADED, &image->note);
+	free(plain);
+	if (image->main && !elf_file_fits(image->main, module)) {
+		image->note = module->build_id_len
+				      ? "build ID differs: file was rebuilt"
+				      : "segments differ: file was rebuilt";
+		elf_file_close(image->main);
+		image->main = NULL;
+	}
+}
+
+/* Lowest address of code, 0 if unknown. */
+static uint64_t code_start(Elf *elf)
+{
+	uint64_t lowest = UINT64_MAX;
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_flags & SHF_ALLOC) &&
+		    (header.sh_flags & SHF_EXECINSTR) &&
+		    header.sh_addr < lowest)
+			lowest = header.sh_addr;
+	}
+	return lowest == UINT64_MAX ? 0 : lowest;
+}
+
+/* Takes debug information from @file, which @image owns already. */
+static void use_dwarf(struct image *image, struct elf_file *file,
+		      const struct debug_search *search, struct names *names)
+{
+	bool is_trap;
+
+	image->alt = debug_search_alt(search, file, &is_trap);
+	if (is_trap) {
+		image->note = "debug information links to a special file";
+		return;
+	}
+	if (image->alt)
+		dwarf_setalt(file->dwarf, image->alt->dwarf);
+	image->index = dwarf_index_new(file->dwarf,
+				       image->alt ? image->alt->dwarf : NULL,
+				       names, code_start(file->elf));
+	if (image->index)
+		image->debug_path = file->path;
+	else
+		image->note = "debug information cannot be read";
+}
+
+static void open_debug(struct image *image, struct debug_search *search,
+		       struct names *names)
+{
+	struct elf_file *file = NULL;
+
+	if (debug_search_user(search) ||
+	    (!(image->main && elf_file_dwarf(image->main)) &&
+	     debug_search_system(search))) {
+		image->debug = search->found;
+		file = image->debug;
+	} else if (image->main && image->main->dwarf) {
+		file = image->main;
+	}
+	image->symbols = search->symbols;
+	if (file)
+		use_dwarf(image, file, search, names);
+}
+
+/* The fullest symbol table there is; out of memory leaves fewer symbols. */
+static const char *open_symbols(struct image *image)
+{
+	struct elf_file *full[] = { image->main, image->debug, image->symbols };
+	const char *kind = "no symbols";
+
+	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
+		if (!full[i])
+			continue;
+		symtab_add(&image->symtab, full[i]->elf, SHT_SYMTAB);
+		if (!image->symtab.count)
+			continue;
+		symtab_ready(&image->symtab);
+		return "no debug information";
+	}
+	if (!image->main)
+		return kind;
+	symtab_add(&image->symtab, image->main->elf, SHT_DYNSYM);
+	if (image->symtab.count)
+		kind = "stripped: exported functions only";
+	image->minidebug = symtab_minidebug(image->main->elf,
+					    &image->minidebug_bytes);
+	if (image->minidebug) {
+		symtab_add(&image->symtab, image->minidebug, SHT_SYMTAB);
+		kind = "stripped: functions from .gnu_debugdata";
+	}
+	symtab_ready(&image->symtab);
+	return kind;
+}
+
+struct image *image_open(const struct module *module, const char *const *dirs,
+			 size_t dir_count, struct names *names)
+{
+	struct debug_search search = {
+		.module = module,
+		.dirs = dirs,
+		.dir_count = dir_count,
+	};
+	struct image *image = calloc(1, sizeof(*image));
+	struct elf_file *files[4];
+	const char *kind;
+
+	if (!image)
+		return NULL;
+	image->note = "";
+	open_main(image, module);
+	if (module->is_vdso)
+		return image;
+	search.main = image->main;
+	open_debug(image, &search, names);
+	kind = open_symbols(image);
+	if (image->index)
+		image->note = "";
+	else if (search.mismatch && !image->note[0])
+		image->note = "debug file is of another build";
+	else if (!image->note[0])
+		image->note = kind;
+	files[0] = image->main;
+	files[1] = image->debug;
+	files[2] = image->symbols;
+	files[3] = image->alt;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i])
+			elf_file_settle(files[i]);
+	return image;
+}
+
+void image_close(struct image *image)
+{
+	if (!image)
+		return;
+	dwarf_index_free(image->index);
+	symtab_done(&image->symtab);
+	if (image->minidebug)
+		elf_end(image->minidebug);
+	free(image->minidebug_bytes);
+	elf_file_close(image->debug);
+	elf_file_close(image->main);
+	elf_file_close(image->symbols);
+	elf_file_close(image->alt);
+	free(image);
+}
+
+int image_find(struct image *image, struct names *names, uint64_t addr,
+	       struct code_frames *ret)
+{
+	const struct symtab_entry *symbol;
+	struct code_frame *outermost;
+
+	ret->count = 0;
+	if (image->index && dwarf_index_find(image->index, addr, ret) < 0)
+		return -ENOMEM;
+	if (ret->count && ret->items[ret->count - 1].function)
+		return 0;
+	symbol = symtab_find(&image->symtab, addr);
+	if (!symbol)
+		return 0;
+	outermost = ret->count ? &ret->items[ret->count - 1] : vec_push(ret);
+	if (!outermost)
+		return -ENOMEM;
+	outermost->function = names_function(names, symbol->name);
+	return outermost->function ? 0 : -ENOMEM;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Map from byte strings to texts, and thereby an interner: equal bytes give
+ * the same pointer.
+ *
+ * Layer: symbol.
+ */
+#ifndef REPORT_SYMBOL_TEXT_TABLE_H
+#define REPORT_SYMBOL_TEXT_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+
+struct text_entry {
+	const char *key;
+	size_t key_len;
+	const char *value;
+	uint64_t hash;
+};
+
+/* Zero-initialised is a valid empty table. */
+struct text_table {
+	struct text_entry *slots; /* open addressing, a power of two */
+	size_t capacity;
+	size_t count;
+};
+
+/* Return: the value of @key, NULL if there is none. */
+const char *text_table_find(const struct text_table *table, const char *key,
+			    size_t key_len);
+
+/**
+ * text_table_add() - @key must not be there yet
+ * @value: as long-lived as @arena, to which @key is copied; NULL stands for
+ *         that copy
+ *
+ * Return: the value, NULL when out of memory.
+ */
+const char *text_table_add(struct text_table *table, struct arena *arena,
+			   const char *key, size_t key_len, const char *value);
+void text_table_done(struct text_table *table);
+
+/* FNV-1a, for tables that live in memory only. */
+uint64_t text_hash(const char *text, size_t len);
+
+#endif /* REPORT_SYMBOL_TEXT_TABLE_H */
