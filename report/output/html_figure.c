@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/output/html_figure.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/core/sink.h"
+#include "report/figure/definition.h"
+#include "report/output/html_table.h"
+#include "report/output/html_value.h"
+#include "report/output/page_data.h"
+#include "report/output/svg_figures.h"
+#include "report/output/value.h"
+
+static void note_write(struct html *html, const struct figure_note *note)
+{
+	static const char *const classes[] = {
+		[FIGURE_INFO] = "note info",
+		[FIGURE_WARNING] = "note warning",
+		[FIGURE_ERROR] = "note error",
+	};
+
+	html_open(html, "div", classes[note->severity]);
+	html_attr(html, "role", "note");
+	html_element(html, "strong", "badge", page_note_word(note->severity));
+	html_text(html, " ");
+	html_element(html, "span", NULL, note->text);
+	html_close(html);
+	html_break(html);
+}
+
+/* Term, value and, beside them, what the term means. */
+static void facts_write(struct html *html, const struct figure *figure)
+{
+	html_open(html, "dl", "facts");
+	for (size_t i = 0; i < figure->scalar_count; i++) {
+		const struct figure_scalar *scalar = &figure->scalars[i];
+		const struct definition *found =
+			definition_find(scalar->definition);
+		char exact[VALUE_TEXT_SIZE];
+
+		html_open(html, "div", NULL);
+		html_element(html, "dt", NULL, scalar->label);
+		html_open(html, "dd", "value");
+		html_value(html, &scalar->value);
+		if (scalar->value.kind == CELL_BYTES &&
+		    value_format_exact(exact, sizeof(exact), &scalar->value)) {
+			html_text(html, " ");
+			html_element(html, "span", "exact", exact);
+		}
+		html_close(html);
+		if (found)
+			html_element(html, "dd", "meaning", found->text);
+		html_close(html);
+		html_break(html);
+	}
+	html_close(html);
+}
+
+void html_tiles(struct html *html, const struct figure_scalar *const *scalars,
+		size_t count)
+{
+	html_open(html, "dl", "tiles");
+	for (size_t i = 0; i < count; i++) {
+		const struct figure_scalar *scalar = scalars[i];
+		char exact[VALUE_TEXT_SIZE];
+
+		html_open(html, "div", NULL);
+		html_open(html, "dt", NULL);
+		html_term(html, scalar->label, scalar->definition);
+		html_definition_popup(html, scalar->label, scalar->definition);
+		html_close(html);
+		html_open(html, "dd",
+			  value_is_numeric(scalar->value.kind) ? "number"
+							       : "words");
+		html_value(html, &scalar->value);
+		html_close(html);
+		if (scalar->value.kind == CELL_BYTES &&
+		    value_format_exact(exact, sizeof(exact), &scalar->value))
+			html_element(html, "dd", "exact", exact);
+		html_close(html);
+		html_break(html);
+	}
+	html_close(html);
+}
+
+void html_definitions(struct html *html)
+{
+	html_open(html, "dl", "definitions");
+	for (size_t i = 0; i < definition_count; i++) {
+		html_open(html, "div", NULL);
+		html_attr_printf(html, "id", "def-%s", definitions[i].id);
+		html_element(html, "dt", NULL, definitions[i].term);
+		html_element(html, "dd", NULL, definitions[i].text);
+		html_close(html);
+		html_break(html);
+	}
+	html_close(html);
+}
+
+static void link_write(struct html *html, const struct page_link *link)
+{
+	html_open(html, "a", NULL);
+	html_attr(html, "href", link->path);
+	html_text(html, link->path);
+	html_close(html);
+}
+
+static void view_links_write(struct html *html, const struct page_data *data,
+			     const char *view)
+{
+	const struct page_link *link = NULL;
+
+	html_open(html, "ul", "links");
+	while ((link = page_data_link(data, view, link))) {
+		html_open(html, "li", NULL);
+		link_write(html, link);
+		html_close(html);
+	}
+	html_close(html);
+	html_break(html);
+}
+
+void html_links(struct html *html, const struct page_data *data,
+		const char *view)
+{
+	if (view) {
+		view_links_write(html, data, view);
+		return;
+	}
+	html_open(html, "dl", "files");
+	for (size_t i = 0; i <= data->data.view_count; i++) {
+		bool last = i == data->data.view_count;
+		const char *name = last ? "" : data->data.views[i].name;
+
+		if (!page_data_link(data, name, NULL))
+			continue;
+		html_open(html, "div", NULL);
+		html_element(html, "dt", NULL,
+			     last ? "The whole trace"
+				  : data->data.views[i].title);
+		html_open(html, "dd", NULL);
+		view_links_write(html, data, name);
+		html_close(html);
+		html_close(html);
+	}
+	html_close(html);
+}
+
+/* Closes @html, lets @draw write SVG to the same sink and goes on. */
+static int drawing_write(struct html *html, const struct figure *figure,
+			 struct sink *out, struct diag *diag)
+{
+	int error = html_done(html, diag);
+	int again;
+
+	if (!error && figure->kind == FIGURE_TREE)
+		error = flamegraph_render(
+			figure,
+			&(struct flamegraph_options){
+				.inline_in_html = true,
+				.id_prefix = figure->id,
+			},
+			out, diag);
+	else if (!error)
+		error = timeline_render(
+			figure,
+			&(struct timeline_options){
+				.inline_in_html = true,
+				.id_prefix = figure->id,
+			},
+			out, diag);
+	again = html_init(html, out, diag);
+	return error ? error : again;
+}
+
+static int drawn_figure(struct html *html, const struct figure *figure,
+			struct sink *out, struct diag *diag)
+{
+	int error;
+
+	if (template_figure_is_empty(figure)) {
+		html_element(html, "p", "empty", "Nothing to draw.");
+		return 0;
+	}
+	html_raw(html, "<figure class=\"drawing\">\n");
+	error = drawing_write(html, figure, out, diag);
+	html_raw(html, "\n</figure>\n");
+	return error;
+}
+
+static int figure_write(struct html *html, const struct figure *figure,
+			struct sink *out, struct diag *diag)
+{
+	int error = 0;
+
+	if (figure->caption && *figure->caption && figure->kind != FIGURE_NOTE)
+		html_element(html, "p", "caption", figure->caption);
+	switch (figure->kind) {
+	case FIGURE_SCALARS:
+		facts_write(html, figure);
+		break;
+	case FIGURE_TABLE:
+		html_table(html, figure);
+		break;
+	case FIGURE_SERIES:
+	case FIGURE_TREE:
+		error = drawn_figure(html, figure, out, diag);
+		break;
+	case FIGURE_NOTE:
+		note_write(html, &figure->note);
+		break;
+	case FIGURE_GROUP:
+		for (size_t i = 0; i < figure->child_count && !error; i++)
+			error = figure_write(html, figure->children[i], out,
+					     diag);
+		break;
+	}
+	return error;
+}
+
+int html_figure(const struct figure *figure, struct sink *out,
+		struct diag *diag)
+{
+	struct html html;
+	int error = html_init(&html, out, diag);
+	int done;
+
+	if (error)
+		return error;
+	if (figure->kind == FIGURE_GROUP)
+		html_raw(&html, "<div class=\"group\">\n");
+	error = figure_write(&html, figure, out, diag);
+	if (figure->kind == FIGURE_GROUP)
+		html_raw(&html, "</div>\n");
+	done = html.writer ? html_done(&html, diag) : -ENOMEM;
+	return error ? error : done;
+}
