@@ -12,8 +12,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "report/core/arena.h"
-
 enum {
 	MANGLED_MAX = 4096,  /* bounds libiberty's use of the stack */
 	READABLE_MAX = 32768,
@@ -153,7 +151,7 @@ static bool demangle_into(struct demangled *out, const char *mangled)
 	return true;
 }
 
-char *demangle_name(struct arena *arena, const char *name, size_t len)
+char *demangle_name(const char *name, size_t len)
 {
 	char mangled[MANGLED_MAX + 1];
 	struct demangled out;
@@ -161,10 +159,10 @@ char *demangle_name(struct arena *arena, const char *name, size_t len)
 	len = plain_length(name, len < RAW_MAX ? len : RAW_MAX);
 	if (len < 3 || len > MANGLED_MAX || name[0] != '_' ||
 	    (name[1] != 'Z' && name[1] != 'R'))
-		return arena_copy(arena, name, len);
+		return strndup(name, len);
 	memcpy(mangled, name, len);
 	mangled[len] = '\0';
 	if (!demangle_into(&out, mangled) || !out.len)
-		return arena_copy(arena, name, len);
-	return arena_copy(arena, out.text, out.len);
+		return strndup(name, len);
+	return strndup(out.text, out.len);
 }

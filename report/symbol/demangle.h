@@ -9,8 +9,6 @@
 
 #include <stddef.h>
 
-struct arena;
-
 /**
  * demangle_name() - readable form of @name
  * @name: @len bytes of anything
@@ -20,10 +18,10 @@ struct arena;
  * they were made from.  C++ names lose the return type, and the standard
  * strings and streams are spelled as in the source.  Rust names lose the hash.
  *
- * Not sanitised.  Return: NUL-terminated, owned by @arena; what is not mangled
- * or would grow beyond all reason comes back as it was; NULL when out of
- * memory.
+ * Not sanitised.  Return: NUL-terminated, to be freed by the caller; what is not
+ * mangled or would grow beyond all reason comes back as it was; NULL when out
+ * of memory.
  */
-char *demangle_name(struct arena *arena, const char *name, size_t len);
+char *demangle_name(const char *name, size_t len);
 
 #endif /* REPORT_SYMBOL_DEMANGLE_H */

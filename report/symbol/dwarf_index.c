@@ -328,23 +328,45 @@ static const char *scope_name(Dwarf_Die *die, const char *member)
 	return strcmp(member, "operator()") == 0 ? "{lambda}" : "{unnamed}";
 }
 
+/* @name with @count @parts before it, the outermost of which comes last. */
+static const char *join_scopes(struct names *names, const char *const *parts,
+			       size_t count, const char *name)
+{
+	size_t len = strlen(name);
+	const char *result;
+	char *text, *out;
+
+	if (!count)
+		return names_text(names, name, len);
+	for (size_t i = 0; i < count; i++)
+		len += strlen(parts[i]) + 2;
+	out = text = malloc(len + 1);
+	if (!text)
+		return NULL;
+	while (count) {
+		out = stpcpy(out, parts[--count]);
+		out = stpcpy(out, "::");
+	}
+	stpcpy(out, name);
+	result = names_text(names, text, len);
+	free(text);
+	return result;
+}
+
 /* @name with the namespaces, classes and functions around its declaration. */
 static const char *qualified_name(struct dwarf_index *index,
 				  struct dwarf_unit *unit, Dwarf_Die *die,
 				  const char *name)
 {
 	const char *parts[SCOPE_PARTS_MAX];
-	struct arena scratch = { 0 };
-	const char *result = NULL;
 	size_t count = 0;
 	uint32_t scope;
-	char *text;
 
 	die_declaration(die);
 	if (die->cu != unit->code.cu)
 		unit = index_unit_of(index, die);
 	if (!unit || dwarf_unit_load(unit, index->code_start) < 0)
-		return names_text(index->names, name, strlen(name));
+		return join_scopes(index->names, parts, 0, name);
 	scope = dwarf_unit_scope(unit, dwarf_dieoffset(die));
 	while (scope < unit->scopes.count && count < SCOPE_PARTS_MAX) {
 		parts[count] = scope_name(&unit->scopes.items[scope].die,
@@ -352,21 +374,13 @@ static const char *qualified_name(struct dwarf_index *index,
 		count++;
 		scope = unit->scopes.items[scope].parent;
 	}
-	text = arena_copy(&scratch, "", 0);
-	while (text && count)
-		text = arena_printf(&scratch, "%s%s::", text, parts[--count]);
-	if (text)
-		text = arena_printf(&scratch, "%s%s", text, name);
-	if (text)
-		result = names_text(index->names, text, strlen(text));
-	arena_done(&scratch);
-	return result;
+	return join_scopes(index->names, parts, count, name);
 }
 
 /* Return: name of the function that @die (a copy) is or was inlined from, NULL
    if it has none. */
-static const char *function_name(struct dwarf_index *index,
-				 struct dwarf_unit *unit, Dwarf_Die die)
+static const char *die_function(struct dwarf_index *index,
+				struct dwarf_unit *unit, Dwarf_Die die)
 {
 	static const unsigned int linker_names[] = {
 		DW_AT_linkage_name,
@@ -386,6 +400,24 @@ static const char *function_name(struct dwarf_index *index,
 	if (!name || !name[0])
 		return NULL;
 	return qualified_name(index, unit, &die, name);
+}
+
+static const char *function_name(struct dwarf_index *index,
+				 struct dwarf_unit *unit,
+				 struct unit_function *function)
+{
+	if (!function->name)
+		function->name = die_function(index, unit, function->die);
+	return function->name;
+}
+
+static const char *inline_name(struct dwarf_index *index,
+			       struct dwarf_unit *unit,
+			       struct unit_inline *call)
+{
+	if (!call->name)
+		call->name = die_function(index, unit, call->die);
+	return call->name;
 }
 
 /* --- frames -------------------------------------------------------------- */
@@ -456,8 +488,9 @@ static int fill_frames(struct dwarf_index *index, struct dwarf_unit *unit,
 		if (!frame)
 			return -ENOMEM;
 		frame->is_inlined = i > 0;
-		frame->function = function_name(
-			index, unit, i ? chain[i - 1]->die : function->die);
+		frame->function =
+			i ? inline_name(index, unit, chain[i - 1])
+			  : function_name(index, unit, function);
 		if (i == count)
 			fill_line(index, unit, addr, frame);
 		else

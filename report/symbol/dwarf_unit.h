@@ -22,9 +22,11 @@
  * struct unit_inline - a call that was inlined
  * @skip:        index of the first entry that is not inside of this one
  * @first_range: in the function's list of ranges
+ * @name:        NULL before it was asked for
  */
 struct unit_inline {
 	Dwarf_Die die;
+	const char *name;
 	uint32_t skip;
 	uint32_t first_range;
 	uint32_t range_count;
@@ -41,6 +43,7 @@ struct unit_range {
  */
 struct unit_function {
 	Dwarf_Die die;
+	const char *name; /* NULL before it was asked for */
 	bool loaded;
 	struct {
 		struct unit_inline *items;

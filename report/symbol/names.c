@@ -12,41 +12,42 @@ enum { PATH_LENGTH_MAX = 65536 };
 
 const char *names_text(struct names *names, const char *text, size_t len)
 {
-	struct arena scratch = { 0 };
 	const char *found = text_table_find(&names->texts, text, len);
-	char *clean;
+	const char *clean;
 
 	/* Only clean texts are in the table, so a hit needs no cleaning. */
 	if (found)
 		return found;
-	clean = text_sanitize(&scratch, text, len);
-	if (clean) {
-		size_t clean_len = strlen(clean);
+	clean = text_sanitize(&names->arena, text, len);
+	if (!clean)
+		return NULL;
+	len = strlen(clean);
+	found = text_table_find(&names->texts, clean, len);
+	return found ? found : text_table_add(&names->texts, clean, len, clean);
+}
 
-		found = text_table_find(&names->texts, clean, clean_len);
-		if (!found)
-			found = text_table_add(&names->texts, &names->arena,
-					       clean, clean_len, NULL);
-	}
-	arena_done(&scratch);
-	return found;
+/* Remembers that @key reads @text. */
+static const char *remember(struct names *names, struct text_table *table,
+			    const char *key, size_t key_len, const char *text)
+{
+	const char *copy = arena_copy(&names->arena, key, key_len);
+
+	return copy ? text_table_add(table, copy, key_len, text) : NULL;
 }
 
 const char *names_function(struct names *names, const char *linker_name)
 {
 	size_t len = strlen(linker_name);
-	struct arena scratch = { 0 };
 	const char *text = text_table_find(&names->functions, linker_name, len);
-	const char *readable;
+	char *readable;
 
 	if (text)
 		return text;
-	readable = demangle_name(&scratch, linker_name, len);
+	readable = demangle_name(linker_name, len);
 	if (readable)
 		text = names_text(names, readable, strlen(readable));
-	arena_done(&scratch);
-	return text ? text_table_add(&names->functions, &names->arena,
-				     linker_name, len, text)
+	free(readable);
+	return text ? remember(names, &names->functions, linker_name, len, text)
 		    : NULL;
 }
 
@@ -87,30 +88,30 @@ const char *names_path(struct names *names, const char *directory,
 		       const char *path)
 {
 	bool join = directory && directory[0] && path[0] != '/';
-	struct arena scratch = { 0 };
-	const char *text = NULL;
-	size_t key_len;
+	size_t directory_len = join ? strlen(directory) + 1 : 0;
+	size_t len = directory_len + strlen(path);
+	const char *text;
 	char *key;
 
-	if (strlen(path) > PATH_LENGTH_MAX ||
-	    (join && strlen(directory) > PATH_LENGTH_MAX))
+	if (len > PATH_LENGTH_MAX)
 		return names_text(names, "", 0);
-	key = join ? arena_printf(&scratch, "%s/%s", directory, path)
-		   : arena_copy(&scratch, path, strlen(path));
+	key = malloc(2 * (len + 1));
 	if (!key)
 		return NULL;
-	key_len = strlen(key);
-	text = text_table_find(&names->paths, key, key_len);
-	if (!text) {
-		char *plain = arena_copy(&scratch, key, key_len);
-
-		if (plain)
-			text = names_text(names, plain, path_normalise(plain));
-		if (text)
-			text = text_table_add(&names->paths, &names->arena, key,
-					      key_len, text);
+	if (join) {
+		memcpy(key, directory, directory_len - 1);
+		key[directory_len - 1] = '/';
 	}
-	arena_done(&scratch);
+	memcpy(key + directory_len, path, len + 1 - directory_len);
+	text = text_table_find(&names->paths, key, len);
+	if (!text) {
+		char *plain = memcpy(key + len + 1, key, len + 1);
+
+		text = names_text(names, plain, path_normalise(plain));
+		if (text)
+			text = remember(names, &names->paths, key, len, text);
+	}
+	free(key);
 	return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,19 +277,20 @@ static int addresses_grow(struct symbols *symbols)
 static const char *plain_name(struct symbols *symbols, uint64_t key,
 			      const struct module *module, const char *base)
 {
-	struct arena scratch = { 0 };
-	const char *name = NULL;
 	uint64_t addr = PC_KEY_ADDR(key);
+	const char *name = NULL;
 	char *text;
+	int len;
 
 	if (module)
-		text = arena_printf(&scratch, "%s+0x%" PRIx64, base,
-				    addr - module->bias);
+		len = asprintf(&text, "%s+0x%" PRIx64, base,
+			       addr - module->bias);
 	else
-		text = arena_printf(&scratch, "0x%" PRIx64, addr);
-	if (text)
-		name = names_text(&symbols->names, text, strlen(text));
-	arena_done(&scratch);
+		len = asprintf(&text, "0x%" PRIx64, addr);
+	if (len < 0)
+		return NULL;
+	name = names_text(&symbols->names, text, (size_t)len);
+	free(text);
 	return name;
 }
 

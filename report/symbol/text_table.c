@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/core/arena.h"
-
 uint64_t text_hash(const char *text, size_t len)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -65,21 +63,15 @@ const char *text_table_find(const struct text_table *table, const char *key,
 		->value;
 }
 
-const char *text_table_add(struct text_table *table, struct arena *arena,
-			   const char *key, size_t key_len, const char *value)
+const char *text_table_add(struct text_table *table, const char *key,
+			   size_t key_len, const char *value)
 {
 	uint64_t hash = text_hash(key, key_len);
-	char *copy;
 
 	if (table->count >= table->capacity / 2 && !text_table_grow(table))
 		return NULL;
-	copy = arena_copy(arena, key, key_len);
-	if (!copy)
-		return NULL;
-	if (!value)
-		value = copy;
 	*text_table_slot(table, key, key_len, hash) = (struct text_entry){
-		.key = copy,
+		.key = key,
 		.key_len = key_len,
 		.value = value,
 		.hash = hash,

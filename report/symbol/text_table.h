@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
-
 struct text_entry {
 	const char *key;
 	size_t key_len;
@@ -33,13 +31,12 @@ const char *text_table_find(const struct text_table *table, const char *key,
 
 /**
  * text_table_add() - @key must not be there yet
- * @value: as long-lived as @arena, to which @key is copied; NULL stands for
- *         that copy
+ * @key, @value: must live as long as @table
  *
  * Return: the value, NULL when out of memory.
  */
-const char *text_table_add(struct text_table *table, struct arena *arena,
-			   const char *key, size_t key_len, const char *value);
+const char *text_table_add(struct text_table *table, const char *key,
+			   size_t key_len, const char *value);
 void text_table_done(struct text_table *table);
 
 /* FNV-1a, for tables that live in memory only. */
