@@ -46,7 +46,7 @@ struct cursor {
  *
  * Safety: anywhere.  Return: whether the guard was stale.
  */
-static COLD bool guard_is_stale(void)
+static COLD bool guard_is_stale(uintptr_t caller)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	stack_t stack = { 0 };
@@ -56,7 +56,7 @@ static COLD bool guard_is_stale(void)
 		if (!(stack.ss_flags & SS_ONSTACK))
 			return true;
 	}
-	if (!(tls.guard & GUARD_INTERNAL))
+	if (!(tls.guard & GUARD_INTERNAL) && !modules_is_loader(caller))
 		tls.lost_nested++;
 	return false;
 }
@@ -103,7 +103,7 @@ static inline struct thread *enter(uintptr_t caller)
 	if (UNLIKELY(!state_on()))
 		return NULL;
 	if (UNLIKELY(tls.guard)) {
-		stale = guard_is_stale();
+		stale = guard_is_stale(caller);
 		if (!stale)
 			return NULL;
 	}
@@ -425,6 +425,18 @@ void event_mallopt(int param, int value, int result, uintptr_t caller)
 	cur.p = put_svarint(cur.p, value);
 	cur.p = put_svarint(cur.p, result);
 	commit(&cur);
+	leave();
+	errno = saved;
+}
+
+void event_thread_name(void)
+{
+	struct thread *th = enter(0);
+	int saved = errno;
+
+	if (!th)
+		return;
+	thread_write_own_name(th);
 	leave();
 	errno = saved;
 }

@@ -87,6 +87,9 @@ void event_mremap(const struct event_remap *remap, uintptr_t caller);
 /* After the real call. */
 void event_mallopt(int param, int value, int result, uintptr_t caller);
 
+/* The calling thread has given itself a name. */
+void event_thread_name(void);
+
 /*
  * Writes RSS into the calling thread's stream, for the end of the trace.
  * Safety: inside the guard.

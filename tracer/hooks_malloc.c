@@ -19,6 +19,8 @@
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
+#include "tracer/heap.h"
+#include "tracer/modules.h"
 #include "tracer/real.h"
 #include "tracer/state.h"
 #include "tracer/tls.h"
@@ -53,16 +55,43 @@ static inline void record_block(enum trace_event_kind kind, void *p,
 	event_alloc(&block, caller);
 }
 
+/*
+ * Whether the tracer itself caused this call: it asked the C library for
+ * something, or its unwinder made the loader allocate thread-local storage.
+ * Also while the real functions are not known.
+ *
+ * Safety: anywhere.
+ */
+static inline bool is_internal(uintptr_t caller)
+{
+	if (LIKELY(!tls.guard && real.resolved))
+		return false;
+	if (tls.guard & GUARD_INTERNAL)
+		return true;
+	return tls.guard ? modules_is_loader(caller) : !real_resolve();
+}
+
 HOOK void *malloc(size_t size)
 {
 	uint64_t serial = tls.serial;
 	void *p;
 
-	if (UNLIKELY(!real_ready()))
-		return real_early_alloc(size, 0);
+	if (UNLIKELY(is_internal(CALLER())))
+		return heap_alloc(size, 0);
 	p = real.malloc(size);
 	record_block(TRACE_EVENT_MALLOC, p, size, 0, serial, CALLER());
 	return p;
+}
+
+/* Safety: as the hooks. */
+static COLD void *heap_calloc(size_t count, size_t size)
+{
+	size_t total;
+
+	if (!__builtin_mul_overflow(count, size, &total))
+		return heap_alloc(total, 0);
+	errno = ENOMEM;
+	return NULL;
 }
 
 HOOK void *calloc(size_t count, size_t size)
@@ -70,8 +99,8 @@ HOOK void *calloc(size_t count, size_t size)
 	uint64_t serial = tls.serial;
 	void *p;
 
-	if (UNLIKELY(!real_ready()))
-		return real_early_alloc(count * size, 0); /* zero, used once */
+	if (UNLIKELY(is_internal(CALLER())))
+		return heap_calloc(count, size);
 	p = real.calloc(count, size);
 	record_block(TRACE_EVENT_CALLOC, p, count * size, 0, serial, CALLER());
 	return p;
@@ -79,20 +108,26 @@ HOOK void *calloc(size_t count, size_t size)
 
 HOOK void free(void *p)
 {
-	if (!p || UNLIKELY(real_is_early(p)) || UNLIKELY(!real_ready()))
+	if (UNLIKELY(heap_owns(p))) {
+		heap_free(p);
+		return;
+	}
+	if (!p || UNLIKELY(!real_ready()))
 		return;
 	event_free(TRACE_EVENT_FREE, (uintptr_t)p, CALLER());
 	real.free(p);
 }
 
-/* Safety: as the hooks.  realloc of a block from before the real one. */
-static COLD void *realloc_early(void *old, size_t size)
+/* Safety: as the hooks.  realloc of a block that is the tracer's, or will be. */
+static COLD void *realloc_internal(void *old, size_t size, bool internal)
 {
-	size_t old_size = real_early_size(old);
-	void *p = real_ready() ? malloc(size) : real_early_alloc(size, 0);
+	size_t old_size = old ? heap_size(old) : 0;
+	void *p = internal ? heap_alloc(size, 0) : malloc(size);
 
-	if (p)
+	if (p && old) {
 		memcpy(p, old, old_size < size ? old_size : size);
+		heap_free(old);
+	}
 	return p;
 }
 
@@ -130,10 +165,10 @@ HOOK void *realloc(void *old, size_t size)
 	uint64_t tick;
 	void *p;
 
-	if (UNLIKELY(old && real_is_early(old)))
-		return realloc_early(old, size);
-	if (UNLIKELY(!real_ready()))
-		return real_early_alloc(size, 0);
+	if (UNLIKELY(heap_owns(old)))
+		return realloc_internal(old, size, is_internal(CALLER()));
+	if (UNLIKELY(!old && is_internal(CALLER())))
+		return heap_alloc(size, 0);
 	tick = state_on() ? clock_before() : 0;
 	p = real.realloc(old, size);
 	record_realloc(old, p, size, tick, serial, CALLER());
@@ -147,7 +182,7 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
 	size_t total;
 	void *p;
 
-	if (UNLIKELY(!real_ready() || (old && real_is_early(old)))) {
+	if (UNLIKELY(heap_owns(old) || is_internal(CALLER()))) {
 		if (!__builtin_mul_overflow(count, size, &total))
 			return realloc(old, total);
 		errno = ENOMEM;
@@ -165,8 +200,8 @@ HOOK int posix_memalign(void **ret, size_t align, size_t size)
 	uint64_t serial = tls.serial;
 	int err;
 
-	if (UNLIKELY(!real_ready())) {
-		*ret = real_early_alloc(size, align);
+	if (UNLIKELY(is_internal(CALLER()))) {
+		*ret = heap_alloc(size, align);
 		return *ret ? 0 : ENOMEM;
 	}
 	err = real.posix_memalign(ret, align, size);
@@ -181,8 +216,8 @@ HOOK void *aligned_alloc(size_t align, size_t size)
 	uint64_t serial = tls.serial;
 	void *p;
 
-	if (UNLIKELY(!real_ready()))
-		return real_early_alloc(size, align);
+	if (UNLIKELY(is_internal(CALLER())))
+		return heap_alloc(size, align);
 	p = real.aligned_alloc(align, size);
 	record_block(TRACE_EVENT_MEMALIGN, p, size, align, serial, CALLER());
 	return p;
@@ -193,8 +228,8 @@ HOOK void *memalign(size_t align, size_t size)
 	uint64_t serial = tls.serial;
 	void *p;
 
-	if (UNLIKELY(!real_ready()))
-		return real_early_alloc(size, align);
+	if (UNLIKELY(is_internal(CALLER())))
+		return heap_alloc(size, align);
 	p = real.memalign(align, size);
 	record_block(TRACE_EVENT_MEMALIGN, p, size, align, serial, CALLER());
 	return p;
@@ -211,8 +246,8 @@ HOOK void *valloc(size_t size)
 	uint64_t serial = tls.serial;
 	void *p;
 
-	if (UNLIKELY(!real_ready()))
-		return real_early_alloc(size, get_page_bytes());
+	if (UNLIKELY(is_internal(CALLER())))
+		return heap_alloc(size, get_page_bytes());
 	p = real.valloc(size);
 	record_block(TRACE_EVENT_MEMALIGN, p, size, get_page_bytes(), serial,
 		     CALLER());
@@ -224,8 +259,8 @@ HOOK void *pvalloc(size_t size)
 	uint64_t serial = tls.serial;
 	void *p;
 
-	if (UNLIKELY(!real_ready()))
-		return real_early_alloc(size, get_page_bytes());
+	if (UNLIKELY(is_internal(CALLER())))
+		return heap_alloc(size, get_page_bytes());
 	p = real.pvalloc(size);
 	record_block(TRACE_EVENT_MEMALIGN, p, size, get_page_bytes(), serial,
 		     CALLER());

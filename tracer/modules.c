@@ -105,6 +105,7 @@ void modules_init(void)
 
 void modules_mark_dirty(void)
 {
+	modules_loader.generation++;
 	if (!modules_loader.dirty)
 		modules_loader.dirty = clock_before();
 }

@@ -19,12 +19,14 @@
  * struct loader - the dynamic loader, and whether it was seen at work
  * @text_start: its executable segment
  * @text_bytes: its length, 0 where not known
+ * @generation: changes whenever the loader allocates or frees
  * @dirty:      tick of the first allocation by the loader since the last
  *              look, 0 when there was none
  */
 struct loader {
 	uintptr_t text_start;
 	uintptr_t text_bytes;
+	_Atomic uint32_t generation;
 	_Atomic uint64_t dirty;
 };
 

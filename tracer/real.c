@@ -9,49 +9,14 @@
 
 struct real real;
 
-enum {
-	ARENA_BYTES = 65536,
-	ARENA_ALIGN = 16,
-};
-
-/* Blocks are preceded by their size; nothing is ever given back. */
-static _Alignas(4096) unsigned char arena[ARENA_BYTES];
-static atomic_size_t arena_used;
-
-void *real_early_alloc(size_t size, size_t align)
-{
-	size_t want, start, block;
-
-	if (align < ARENA_ALIGN)
-		align = ARENA_ALIGN;
-	if (size > ARENA_BYTES || align > 4096)
-		return NULL;
-	want = (size + align + 2 * ARENA_ALIGN) & ~(size_t)(ARENA_ALIGN - 1);
-	start = atomic_fetch_add(&arena_used, want);
-	if (start + want > ARENA_BYTES)
-		return NULL;
-	block = (start + ARENA_ALIGN + align - 1) & ~(align - 1);
-	*(size_t *)(void *)(arena + block - ARENA_ALIGN) = size;
-	return arena + block;
-}
-
-bool real_is_early(const void *p)
-{
-	return (uintptr_t)p - (uintptr_t)arena < ARENA_BYTES;
-}
-
-size_t real_early_size(const void *p)
-{
-	return *(const size_t *)(const void *)((const unsigned char *)p -
-					       ARENA_ALIGN);
-}
-
 void *real_find(const char *name)
 {
+	uintptr_t guard = tls_enter_internal();
 	int saved = errno;
 	void *p = dlsym(RTLD_NEXT, name);
 
 	errno = saved;
+	tls_leave_internal(guard);
 	return p;
 }
 

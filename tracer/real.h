@@ -3,9 +3,8 @@
  * The functions that the hooks stand in front of.
  *
  * Found with dlsym(RTLD_NEXT) at the first hooked call, which may come from
- * the dynamic loader before any constructor.  dlsym may itself allocate; such
- * calls are served from a small static arena, whose blocks free() and
- * realloc() recognise for ever.
+ * the dynamic loader before any constructor.  What dlsym itself allocates
+ * comes from heap.h.
  */
 #ifndef TRACER_REAL_H
 #define TRACER_REAL_H
@@ -45,10 +44,9 @@ extern struct real real;
  * Resolves @real when that has not been done.
  *
  * Safety: before start-up: yes.  Signal handler: only once resolved.
- *         Allocates: static arena.  Locks: the loader's.  errno: preserved.
+ *         Allocates: heap.h.  Locks: the loader's.  errno: preserved.
  *
- * Return: false while another call on this thread is resolving: the caller
- *         must use the real_early_* functions.
+ * Return: false while this is still going on: the caller must use heap.h.
  */
 bool real_resolve(void);
 
@@ -64,14 +62,5 @@ static inline bool real_ready(void)
  * Safety: not in a signal handler.  Locks: the loader's.  errno: preserved.
  */
 void *real_find(const char *name);
-
-/* Memory while dlsym is at work.  Safety: one thread.  Return: or NULL. */
-void *real_early_alloc(size_t size, size_t align);
-
-/* Whether real_early_alloc() made @p.  Safety: anywhere. */
-bool real_is_early(const void *p);
-
-/* Usable bytes of a block that real_is_early().  Safety: anywhere. */
-size_t real_early_size(const void *p);
 
 #endif /* TRACER_REAL_H */

@@ -49,20 +49,21 @@ static struct thread *get(uint32_t index)
 				[index % LIVE_SEGMENT_SLOTS];
 }
 
-void thread_write_record(uint32_t number, int tid, uint32_t what,
+/* Safety: signals blocked, or inside the guard.  Writes a THREAD chunk. */
+static void write_record(const struct thread *th, uint32_t what,
 			 const char *name)
 {
 	uint64_t now = clock_before();
 	uint8_t payload[28 + COMM_BYTES], *p = payload;
 
-	p = put_u32(p, number);
-	p = put_u32(p, (uint32_t)tid);
+	p = put_u32(p, th->number);
+	p = put_u32(p, (uint32_t)th->tid);
 	p = put_u32(p, what);
 	p = put_u32(p, 0);
 	p = put_u64(p, now);
 	p = put_string(p, name, strnlen(name, COMM_BYTES - 1));
 	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_THREAD,
-				     .thread = number,
+				     .thread = th->number,
 				     .payload = payload,
 				     .len = (size_t)(p - payload),
 				     .first_tick = now,
@@ -176,7 +177,7 @@ static void sweep(void)
 			continue;
 		write_events(th, th->commit);
 		begin_chunk(th);
-		thread_write_record(th->number, th->tid, TRACE_THREAD_END, "");
+		write_record(th, TRACE_THREAD_END, "");
 		free_slot(th);
 	}
 	next_at = threads.free_count ? 64 : count * 2;
@@ -231,7 +232,7 @@ struct thread *thread_register(void)
 	spinlock_give(&threads.lock);
 	if (th && first) {
 		sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
-		thread_write_record(th->number, th->tid, TRACE_THREAD_START,
+		write_record(th, TRACE_THREAD_START,
 				    name);
 	}
 	tls.thread = th;
@@ -249,7 +250,7 @@ void thread_release(struct thread *th)
 	thread_flush(th);
 	sys_signals_block(&signals);
 	sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
-	thread_write_record(th->number, th->tid, TRACE_THREAD_END, name);
+	write_record(th, TRACE_THREAD_END, name);
 	tls.sequence = th->slot->sequence;
 	tls.thread = NULL;
 	spinlock_take(&threads.lock);
@@ -324,9 +325,19 @@ void thread_write_names(void)
 			continue;
 		read_name(th->tid, name);
 		if (name[0])
-			thread_write_record(th->number, th->tid,
-					    TRACE_THREAD_NAME, name);
+			write_record(th, TRACE_THREAD_NAME, name);
 	}
+}
+
+void thread_write_own_name(const struct thread *th)
+{
+	char name[COMM_BYTES] = "";
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
+	write_record(th, TRACE_THREAD_NAME, name);
+	sys_signals_restore(&signals);
 }
 
 uint64_t thread_event_count(void)

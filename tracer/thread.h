@@ -99,6 +99,9 @@ void thread_flush_all(void);
 /* Writes the names of all threads that have a slot.  Safety: as above. */
 void thread_write_names(void);
 
+/* Writes the calling thread's present name.  Safety: owner, in the guard. */
+void thread_write_own_name(const struct thread *th);
+
 /* Return: events of all threads so far.  Safety: anywhere; approximate. */
 uint64_t thread_event_count(void);
 
@@ -119,9 +122,5 @@ bool thread_is_only(void);
  * Safety: owner, inside the guard.
  */
 void thread_restore_slot(struct thread *th, uint32_t sequence);
-
-/* Writes a THREAD chunk.  Safety: signals blocked or inside the guard. */
-void thread_write_record(uint32_t number, int tid, uint32_t what,
-			 const char *name);
 
 #endif /* TRACER_THREAD_H */
