@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/lib/trace_gen.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/core/module.h"
+#include "report/event/event.h"
+#include "tests/lib/random.h"
+
+enum { DEPTH_CAP = 4096, BLOCKS_CAP = 4096, CLASSES = 64, SLOT_PAGES = 256 };
+
+struct range {
+	uint64_t start, end;
+};
+
+static const struct range program = {0x555555554000, 0x555555754000};
+static const struct range libc = {0x7ffff7c00000, 0x7ffff7e00000};
+static const struct range tracer = {0x7ffff7f00000, 0x7ffff7f40000};
+/* Two libraries, one after the other. */
+static const struct range plugin = {0x7ffff6000000, 0x7ffff6100000};
+
+struct gen_block {
+	uint64_t addr;
+	uint64_t size;
+};
+
+struct gen_thread {
+	uint32_t number;
+	uint32_t sequence;
+	uint32_t count;
+	uint32_t depth;
+	bool stack_coded; /* the chunk holds the stack that pcs are */
+	uint64_t tick;
+	uint64_t addr;
+	uint64_t chunk_tick;
+	uint64_t next_addr;
+	size_t block_count;
+	struct bytes payload;
+	uint64_t pcs[DEPTH_CAP];
+	uint64_t keys[DEPTH_CAP]; /* what a reader makes of the pcs */
+	uint64_t freed[CLASSES];
+	struct gen_block blocks[BLOCKS_CAP];
+};
+
+struct gen_state {
+	struct trace_gen *gen;
+	const struct trace_gen_options *options;
+	struct random random;
+	uint64_t trace_id;
+	uint64_t plugin_tick; /* when the second one is loaded */
+	struct gen_thread **threads;
+	size_t keys_count;
+	uint64_t
+	    keys[DEPTH_CAP]; /* of the event's stack, without the tracer's */
+};
+
+/* --- stacks -----------------------------------------------------------------
+ */
+
+static bool range_has(const struct range *range, uint64_t pc)
+{
+	return pc - 1 >= range->start && pc - 1 < range->end;
+}
+
+static uint64_t wild_pc(struct random *random)
+{
+	static const struct range *const ranges[] = {&program, &libc, &tracer,
+						     &plugin};
+	const struct range *range = ranges[random_below(random, 4)];
+
+	if (random_below(random, 8) == 0)
+		return random_u64(random) >> 17;
+	return range->start + 1 +
+	       random_below(random, range->end - range->start);
+}
+
+/* A call tree that a program could have: a few callees at the top, mostly one
+   further down. */
+static uint64_t real_pc(struct random *random, uint64_t caller, uint32_t depth)
+{
+	uint64_t hash = caller * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t choices = depth < 3 ? 4 : (hash >> 60) < 4 ? 2 : 1;
+
+	hash += random_below(random, choices) + depth;
+	hash *= UINT64_C(0xbf58476d1ce4e5b9);
+	return program.start + 1 + (hash >> 20) % (program.end - program.start);
+}
+
+/* Codes the change of stack as @pop and @push frames.  The tick decides which
+   of the two plugins a pushed frame lies in. */
+static void put_stack(struct gen_state *state, struct gen_thread *thread,
+		      uint32_t pop, uint32_t push)
+{
+	uint32_t kept = thread->depth - push;
+	uint64_t pc = kept ? thread->pcs[kept - 1] : 0;
+
+	bytes_varint(&thread->payload, pop);
+	bytes_varint(&thread->payload, push);
+	for (uint32_t i = kept; i < thread->depth; i++) {
+		bytes_svarint(&thread->payload, thread->pcs[i] - pc);
+		pc = thread->pcs[i];
+		thread->keys[i] = pc;
+		if (range_has(&plugin, pc) &&
+		    thread->tick >= state->plugin_tick)
+			thread->keys[i] |= UINT64_C(1) << PC_KEY_ADDR_BITS;
+	}
+	state->keys_count = 0;
+	for (uint32_t i = 0; i < thread->depth; i++)
+		if (!range_has(&tracer, thread->pcs[i]))
+			state->keys[state->keys_count++] = thread->keys[i];
+}
+
+static void change_stack(struct gen_state *state, struct gen_thread *thread)
+{
+	const struct trace_gen_options *options = state->options;
+	struct random *random = &state->random;
+	uint32_t before = thread->depth;
+	uint32_t keep = thread->depth;
+	uint32_t push = 0;
+
+	if (options->wild) {
+		keep -= (uint32_t)random_below(random, keep + 1);
+		push = (uint32_t)random_wide(random, 4);
+		if (random_below(random, 64) == 0)
+			push =
+			    (uint32_t)random_below(random, options->depth_max);
+	} else {
+		while (keep && random_below(random, 2))
+			keep--;
+		while (random_below(random, 8) > 2)
+			push++;
+	}
+	if (keep + push > options->depth_max)
+		push =
+		    keep < options->depth_max ? options->depth_max - keep : 0;
+	for (uint32_t i = keep; i < keep + push; i++)
+		thread->pcs[i] =
+		    options->wild
+			? wild_pc(random)
+			: real_pc(random, i ? thread->pcs[i - 1] : 0, i);
+	thread->depth = keep + push;
+	/* The stack starts afresh in each chunk. */
+	if (thread->stack_coded)
+		put_stack(state, thread, before - keep, push);
+	else
+		put_stack(state, thread, 0, thread->depth);
+	thread->stack_coded = true;
+}
+
+/* --- events -----------------------------------------------------------------
+ */
+
+static void expect(struct gen_state *state, const struct gen_thread *thread,
+		   const struct event *event)
+{
+	const struct trace_gen_options *options = state->options;
+	bool has_stack = event->kind != EVENT_RSS && event->kind != EVENT_LOST;
+
+	if (options->expect)
+		options->expect(options->context, thread->number, event,
+				state->keys, has_stack ? state->keys_count : 0);
+}
+
+static void put_addr(struct gen_thread *thread, uint64_t addr)
+{
+	bytes_svarint(&thread->payload, addr - thread->addr);
+	thread->addr = addr;
+}
+
+static void put_alloc(struct gen_thread *thread, unsigned kind,
+		      struct event *event)
+{
+	static const uint8_t calls[] = {
+	    [TRACE_EVENT_MALLOC] = CALL_MALLOC,
+	    [TRACE_EVENT_CALLOC] = CALL_CALLOC,
+	    [TRACE_EVENT_MEMALIGN] = CALL_MEMALIGN,
+	    [TRACE_EVENT_NEW] = CALL_NEW,
+	};
+
+	event->kind = EVENT_ALLOC;
+	event->call = calls[kind];
+	put_addr(thread, event->addr);
+	bytes_varint(&thread->payload, event->size);
+	bytes_varint(&thread->payload, event->a);
+	if (kind == TRACE_EVENT_MEMALIGN)
+		bytes_varint(&thread->payload, event->b);
+	else
+		event->b = 0;
+}
+
+static void put_realloc(struct gen_state *state, struct gen_thread *thread,
+			struct event *event, uint64_t old_addr, uint64_t ticks)
+{
+	struct event old = *event;
+
+	old.kind = EVENT_FREE;
+	old.call = CALL_REALLOC;
+	old.addr = old_addr;
+	old.size = old.a = old.b = 0;
+	bytes_varint(&thread->payload, ticks);
+	thread->tick += ticks;
+	put_addr(thread, old_addr);
+	put_addr(thread, event->addr);
+	bytes_varint(&thread->payload, event->size);
+	bytes_varint(&thread->payload, event->a);
+	expect(state, thread, &old);
+	event->kind = EVENT_ALLOC;
+	event->call = CALL_REALLOC;
+	event->b = 0;
+	event->tick = thread->tick;
+}
+
+static void put_map(struct gen_thread *thread, unsigned kind,
+		    struct event *event)
+{
+	struct bytes *p = &thread->payload;
+
+	put_addr(thread, event->addr);
+	bytes_varint(p, event->size);
+	if (kind == TRACE_EVENT_MMAP) {
+		event->kind = EVENT_MMAP;
+		bytes_varint(p, event->a & UINT32_MAX);
+		bytes_varint(p, event->a >> 32);
+		bytes_svarint(p, (uint64_t)(int64_t)event->fd);
+		bytes_varint(p, event->b);
+	} else if (kind == TRACE_EVENT_MREMAP) {
+		event->kind = EVENT_MREMAP;
+		put_addr(thread, event->a);
+		bytes_varint(p, event->b);
+		bytes_varint(p, (uint32_t)event->fd);
+	} else {
+		event->kind = EVENT_MUNMAP;
+		event->a = event->b = 0;
+		event->fd = 0;
+	}
+}
+
+/* The kinds that only wild traces have. */
+static void put_rare(struct gen_state *state, struct gen_thread *thread,
+		     unsigned kind, struct event *event)
+{
+	struct bytes *p = &thread->payload;
+
+	switch (kind) {
+	case TRACE_EVENT_MALLOPT:
+		event->kind = EVENT_MALLOPT;
+		event->b = 0;
+		bytes_svarint(p, event->addr);
+		bytes_svarint(p, event->size);
+		bytes_svarint(p, event->a);
+		break;
+	case TRACE_EVENT_RSS:
+		event->kind = EVENT_RSS;
+		event->addr = event->a = event->b = 0;
+		bytes_varint(p, event->size);
+		break;
+	case TRACE_EVENT_LOST:
+		event->kind = EVENT_LOST;
+		event->size = random_below(&state->random, 100);
+		event->a = 1 + random_below(&state->random, 4);
+		event->addr = event->b = 0;
+		if (event->a != TRACE_LOST_UNWIND)
+			state->gen->lost += event->size;
+		bytes_varint(p, event->size);
+		bytes_varint(p, event->a);
+		break;
+	default:
+		put_map(thread, kind, event);
+		break;
+	}
+	if (kind != TRACE_EVENT_MMAP && kind != TRACE_EVENT_MREMAP)
+		event->fd = 0;
+}
+
+static void put_marker(struct gen_state *state, struct gen_thread *thread)
+{
+	uint64_t len = random_wide(&state->random, 6);
+
+	bytes_varint(&thread->payload, len);
+	for (uint64_t i = 0; i < len; i++)
+		bytes_u8(&thread->payload, (uint8_t)random_u64(&state->random));
+}
+
+/* Starts an event: its tag and time. */
+static void put_tag(struct gen_state *state, struct gen_thread *thread,
+		    unsigned kind, unsigned flags, uint64_t ticks)
+{
+	struct trace_gen *gen = state->gen;
+
+	if (!thread->count) {
+		thread->chunk_tick =
+		    thread->tick + random_below(&state->random, 2);
+		thread->tick = thread->chunk_tick;
+	}
+	bytes_u8(&thread->payload, (uint8_t)(kind | flags));
+	bytes_varint(&thread->payload, ticks);
+	thread->tick += ticks;
+	gen->coded++;
+}
+
+static void put_wild(struct gen_state *state, struct gen_thread *thread)
+{
+	struct random *random = &state->random;
+	unsigned kind = 1 + (unsigned)random_below(random, 14);
+	uint64_t ticks =
+	    random_wide(random, random_below(random, 50) ? 16 : 32);
+	struct event event = {
+	    .addr = random_wide(random, 64),
+	    .size = random_wide(random, 64),
+	    .a = random_wide(random, 64),
+	    .b = random_wide(random, 64),
+	    .fd = (int32_t)random_u64(random),
+	};
+
+	put_tag(state, thread, kind,
+		random_below(random, 8) ? 0 : TRACE_EVENT_TRUNCATED, ticks);
+	event.tick = thread->tick;
+	if (kind < TRACE_EVENT_RSS)
+		change_stack(state, thread);
+	if (kind <= TRACE_EVENT_NEW) {
+		event.fd = 0;
+		put_alloc(thread, kind, &event);
+	} else if (kind <= TRACE_EVENT_DELETE) {
+		event = (struct event){.tick = event.tick, .addr = event.addr};
+		event.kind = EVENT_FREE;
+		event.call = kind == TRACE_EVENT_FREE ? CALL_FREE : CALL_DELETE;
+		put_addr(thread, event.addr);
+	} else if (kind == TRACE_EVENT_REALLOC) {
+		event.fd = 0;
+		put_realloc(state, thread, &event, random_wide(random, 64),
+			    random_wide(random, 12));
+	} else if (kind == TRACE_EVENT_MARKER) {
+		put_marker(state, thread);
+	} else {
+		put_rare(state, thread, kind, &event);
+	}
+	if (kind != TRACE_EVENT_MARKER)
+		expect(state, thread, &event);
+}
+
+/* --- blocks that live and die -----------------------------------------------
+ */
+
+static struct gen_block take_block(struct gen_state *state,
+				   struct gen_thread *thread)
+{
+	struct random *random = &state->random;
+	uint64_t size =
+	    1 + random_wide(random, random_below(random, 20) ? 8 : 16);
+	size_t class = (size_t)(size + 15) / 16;
+	struct gen_block block = {.size = size};
+
+	if (class < CLASSES && thread->freed[class]) {
+		block.addr = thread->freed[class];
+		thread->freed[class] = 0;
+	} else {
+		block.addr = thread->next_addr;
+		thread->next_addr += (size + 31) & ~UINT64_C(15);
+	}
+	thread->blocks[thread->block_count++] = block;
+	return block;
+}
+
+static struct gen_block give_block(struct gen_state *state,
+				   struct gen_thread *thread)
+{
+	size_t count = thread->block_count;
+	size_t near = count < 8 ? count : 8;
+	size_t at = random_below(&state->random, 4)
+			? count - 1 - random_below(&state->random, near)
+			: random_below(&state->random, count);
+	struct gen_block block = thread->blocks[at];
+	size_t class = (size_t)(block.size + 15) / 16;
+
+	thread->blocks[at] = thread->blocks[--thread->block_count];
+	if (class < CLASSES)
+		thread->freed[class] = block.addr;
+	return block;
+}
+
+static void put_real(struct gen_state *state, struct gen_thread *thread)
+{
+	struct random *random = &state->random;
+	uint64_t ticks = 100 + random_wide(random, 11);
+	bool alloc =
+	    !thread->block_count || (thread->block_count < BLOCKS_CAP &&
+				     random_below(random, 100) < 51);
+	unsigned kind = alloc ? TRACE_EVENT_MALLOC : TRACE_EVENT_FREE;
+	struct event event = {0};
+	struct gen_block block;
+
+	if (alloc && thread->block_count && random_below(random, 40) == 0)
+		kind = TRACE_EVENT_REALLOC;
+	put_tag(state, thread, kind, 0, ticks);
+	event.tick = thread->tick;
+	change_stack(state, thread);
+	if (kind == TRACE_EVENT_FREE) {
+		event.kind = EVENT_FREE;
+		event.call = CALL_FREE;
+		event.addr = give_block(state, thread).addr;
+		put_addr(thread, event.addr);
+	} else {
+		uint64_t old_addr = kind == TRACE_EVENT_REALLOC
+					? give_block(state, thread).addr
+					: 0;
+
+		block = take_block(state, thread);
+		event.addr = block.addr;
+		event.size = block.size;
+		event.a = (0 - block.size - 8) & 15;
+		if (kind == TRACE_EVENT_REALLOC)
+			put_realloc(state, thread, &event, old_addr, 150);
+		else
+			put_alloc(thread, kind, &event);
+	}
+	expect(state, thread, &event);
+}
+
+/* --- the file ---------------------------------------------------------------
+ */
+
+static void drain(struct gen_state *state)
+{
+	struct bytes *trace = &state->gen->trace;
+
+	if (!state->options->out)
+		return;
+	if (fwrite(trace->data, 1, trace->len, state->options->out) !=
+	    trace->len)
+		abort();
+	trace->len = 0;
+}
+
+static void note_tick(struct gen_state *state, uint64_t tick)
+{
+	if (tick > state->gen->last_tick)
+		state->gen->last_tick = tick;
+}
+
+static void flush(struct gen_state *state, struct gen_thread *thread)
+{
+	const struct trace_gen_options *options = state->options;
+	struct trace_chunk_header header = {
+	    .type = TRACE_CHUNK_EVENTS,
+	    .thread = thread->number,
+	    .first_tick = thread->chunk_tick,
+	    .last_tick = thread->tick,
+	    .event_count = thread->count,
+	    .sequence = thread->sequence,
+	};
+
+	if (!thread->count)
+		return;
+	trace_put_chunk(&state->gen->trace, &header, &thread->payload,
+			options->plain ? TRACE_PACK_PLAIN : TRACE_PACK_ZSTD);
+	thread->sequence++;
+	thread->count = 0;
+	thread->stack_coded = false;
+	thread->addr = 0;
+	thread->payload.len = 0;
+	state->gen->chunk_count++;
+	note_tick(state, thread->tick);
+	drain(state);
+}
+
+static uint64_t tick_to_ns(const struct gen_state *state, uint64_t tick)
+{
+	if (state->options->clock == TRACE_CLOCK_MONOTONIC)
+		return tick;
+	return UINT64_C(5000000000) + (tick - state->gen->first_tick) / 2;
+}
+
+static void put_live_slot(struct bytes *out, const struct gen_thread *thread,
+			  uint32_t in_use, uint32_t sequence)
+{
+	struct trace_live_slot slot = {
+	    .in_use = in_use,
+	    .thread = thread->number,
+	    .sequence = sequence,
+	    .first_tick = thread->chunk_tick,
+	    .committed_len = thread->payload.len,
+	};
+	size_t room = SLOT_PAGES * (size_t)TRACE_LIVE_PAGE;
+
+	if (slot.committed_len > room)
+		abort();
+	bytes_put(out, &slot, sizeof(slot));
+	bytes_zero(out, TRACE_LIVE_PAGE - sizeof(slot));
+	bytes_put(out, thread->payload.data, thread->payload.len);
+	bytes_zero(out, room - thread->payload.len);
+}
+
+/* What is in the buffers when the process is killed. */
+static void put_live(struct gen_state *state)
+{
+	const struct trace_gen_options *options = state->options;
+	struct trace_gen *gen = state->gen;
+	struct trace_live_header header = {
+	    .version_major = TRACE_VERSION_MAJOR,
+	    .version_minor = TRACE_VERSION_MINOR,
+	    .slot_stride = (SLOT_PAGES + 1) * TRACE_LIVE_PAGE,
+	    .trace_id = state->trace_id,
+	    .pid = 4711,
+	    .slot_count = options->threads + 1,
+	};
+
+	memcpy(header.magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
+	bytes_put(&gen->live, &header, sizeof(header));
+	bytes_zero(&gen->live, TRACE_LIVE_PAGE - sizeof(header));
+	for (uint32_t i = 0; i < options->threads; i++) {
+		struct gen_thread *thread = state->threads[i];
+		uint32_t count = thread->count;
+
+		put_live_slot(&gen->live, thread, 1, thread->sequence);
+		if (count && random_below(&state->random, 3) == 0) {
+			/* The chunk was written, the slot not given back. */
+			flush(state, thread);
+			continue;
+		}
+		gen->live_coded += count;
+		if (count)
+			note_tick(state, thread->tick);
+	}
+	put_live_slot(&gen->live, state->threads[0], 0, 7);
+}
+
+static void put_definitions(struct gen_state *state)
+{
+	struct trace_gen *gen = state->gen;
+	const struct trace_gen_options *options = state->options;
+	uint64_t tick = gen->first_tick;
+	struct trace_process process = {
+	    .clock = options->clock,
+	    .flags = 1 | (options->live ? 2 : 0),
+	    .tick = tick,
+	    .monotonic_ns = tick_to_ns(state, tick),
+	    .realtime_ns = UINT64_C(1700000000000000000),
+	};
+	struct bytes *out = &gen->trace;
+
+	trace_put_preamble(out, state->trace_id);
+	trace_put_process(out, &process);
+	trace_put_module(out, 1, TRACE_MODULE_EXECUTABLE, tick, program.start,
+			 program.end, "/usr/bin/generated");
+	trace_put_module(out, 2, 0, tick, libc.start, libc.end,
+			 "/lib/libc.so.6");
+	trace_put_module(out, 3, TRACE_MODULE_TRACER, tick, tracer.start,
+			 tracer.end, "/lib/libmemprof.so");
+	trace_put_module(out, 4, 0, tick, plugin.start, plugin.end,
+			 "/lib/first.so");
+	if (options->wild) {
+		trace_put_unload(out, 4, state->plugin_tick);
+		trace_put_module(out, 5, 0, state->plugin_tick, plugin.start,
+				 plugin.end, "/lib/second.so");
+		note_tick(state, state->plugin_tick);
+	}
+	for (uint32_t i = 1; i <= options->threads; i++)
+		trace_put_thread(out, i, TRACE_THREAD_START, tick,
+				 i & 1 ? "worker" : "");
+}
+
+/* Now and then, between the chunks of events. */
+static void put_extra(struct gen_state *state, uint64_t tick)
+{
+	struct bytes *out = &state->gen->trace;
+	struct bytes some = {0};
+
+	switch (random_below(&state->random, 4)) {
+	case 0:
+		trace_put_clock(out, tick, tick_to_ns(state, tick));
+		break;
+	case 1:
+		trace_put_lost(out, 3, TRACE_LOST_NESTED, tick);
+		state->gen->lost += 3;
+		break;
+	case 2:
+		trace_put_thread(out, 1, TRACE_THREAD_NAME, tick, "renamed");
+		break;
+	default:
+		bytes_put(&some, "anything", 8);
+		trace_put_record(out, (enum trace_chunk_type)99, tick, &some);
+		bytes_done(&some);
+		break;
+	}
+}
+
+static void put_event(struct gen_state *state)
+{
+	const struct trace_gen_options *options = state->options;
+	struct gen_thread *thread =
+	    state->threads[random_below(&state->random, options->threads)];
+
+	if (options->wild)
+		put_wild(state, thread);
+	else
+		put_real(state, thread);
+	thread->count++;
+	if (thread->payload.len > options->chunk_bytes) {
+		flush(state, thread);
+		if (random_below(&state->random, 8) == 0)
+			put_extra(state, thread->tick);
+	}
+}
+
+void trace_gen_run(struct trace_gen *gen,
+		   const struct trace_gen_options *options)
+{
+	struct gen_state *state = calloc(1, sizeof(*state));
+
+	memset(gen, 0, sizeof(*gen));
+	if (!state || !options->threads || options->depth_max > DEPTH_CAP)
+		abort();
+	state->gen = gen;
+	state->options = options;
+	state->random.state = options->seed;
+	state->trace_id = random_u64(&state->random);
+	gen->first_tick = random_u64(&state->random) >> 20;
+	gen->last_tick = gen->first_tick;
+	state->plugin_tick =
+	    options->wild ? gen->first_tick + random_wide(&state->random, 28)
+			  : UINT64_MAX >> 1;
+	state->threads = calloc(options->threads, sizeof(*state->threads));
+	for (uint32_t i = 0; i < options->threads; i++) {
+		struct gen_thread *thread = calloc(1, sizeof(*thread));
+
+		if (!thread)
+			abort();
+		thread->number = i + 1;
+		thread->tick = gen->first_tick;
+		thread->next_addr =
+		    UINT64_C(0x7f0000000010) + ((uint64_t)i << 34);
+		state->threads[i] = thread;
+	}
+	put_definitions(state);
+	for (uint64_t i = 0; i < options->events; i++)
+		put_event(state);
+	if (options->live)
+		put_live(state);
+	else
+		for (uint32_t i = 0; i < options->threads; i++)
+			flush(state, state->threads[i]);
+	if (!options->killed)
+		trace_put_end(&gen->trace, TRACE_END_EXIT, gen->last_tick,
+			      tick_to_ns(state, gen->last_tick), gen->coded,
+			      gen->lost);
+	drain(state);
+	for (uint32_t i = 0; i < options->threads; i++) {
+		bytes_done(&state->threads[i]->payload);
+		free(state->threads[i]);
+	}
+	free(state->threads);
+	free(state);
+}
+
+void trace_gen_done(struct trace_gen *gen)
+{
+	bytes_done(&gen->trace);
+	bytes_done(&gen->live);
+}
+
+struct trace_gen_options trace_gen_random_options(uint64_t seed)
+{
+	struct random random = {seed ^ 0x5eed};
+	struct trace_gen_options options = {
+	    .seed = seed,
+	    .threads = 1 + (uint32_t)random_wide(&random, 3),
+	    .events = random_wide(&random, 9),
+	    .chunk_bytes = 16 + (uint32_t)random_wide(&random, 13),
+	    .depth_max = 1 + (uint32_t)random_wide(&random, 7),
+	    .wild = random_below(&random, 4) != 0,
+	    .killed = random_below(&random, 3) == 0,
+	    .plain = random_below(&random, 2),
+	    .clock = random_below(&random, 2) ? TRACE_CLOCK_TSC
+					      : TRACE_CLOCK_MONOTONIC,
+	};
+
+	options.live = options.killed && random_below(&random, 2);
+	return options;
+}
