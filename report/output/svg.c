@@ -10,6 +10,7 @@
 
 #include "report/core/diag.h"
 #include "report/core/sink.h"
+#include "report/output/svg_figures.h"
 #include "report/template/builtin.h"
 
 static const xmlChar *xml_text(const char *text)
@@ -58,8 +59,8 @@ int svg_done(struct svg *svg, struct diag *diag)
 
 void svg_open(struct svg *svg, const char *element)
 {
-	svg->failed |= xmlTextWriterStartElement(svg->writer,
-						 xml_text(element)) < 0;
+	svg->failed |=
+	    xmlTextWriterStartElement(svg->writer, xml_text(element)) < 0;
 }
 
 void svg_close(struct svg *svg)
@@ -78,6 +79,14 @@ void svg_attr_int(struct svg *svg, const char *name, long long value)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lld", value);
+	svg_attr(svg, name, text);
+}
+
+void svg_attr_count(struct svg *svg, const char *name, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
 	svg_attr(svg, name, text);
 }
 
@@ -120,16 +129,31 @@ void svg_attr_percent(struct svg *svg, const char *name, double percent)
 	svg_attr(svg, name, text);
 }
 
+void svg_value_open(struct svg *svg, const char *name)
+{
+	svg->failed |=
+	    xmlTextWriterStartAttribute(svg->writer, xml_text(name)) < 0;
+}
+
+void svg_value(struct svg *svg, const char *piece)
+{
+	svg_text(svg, piece);
+}
+
+void svg_value_close(struct svg *svg)
+{
+	svg->failed |= xmlTextWriterEndAttribute(svg->writer) < 0;
+}
+
 void svg_text(struct svg *svg, const char *text)
 {
-	svg->failed |= xmlTextWriterWriteString(svg->writer,
-						xml_text(text)) < 0;
+	svg->failed |=
+	    xmlTextWriterWriteString(svg->writer, xml_text(text)) < 0;
 }
 
 void svg_cdata(struct svg *svg, const char *text)
 {
-	svg->failed |= xmlTextWriterWriteCDATA(svg->writer,
-					       xml_text(text)) < 0;
+	svg->failed |= xmlTextWriterWriteCDATA(svg->writer, xml_text(text)) < 0;
 }
 
 void svg_break(struct svg *svg)
@@ -142,6 +166,55 @@ void svg_element(struct svg *svg, const char *element, const char *text)
 	svg_open(svg, element);
 	svg_text(svg, text);
 	svg_close(svg);
+}
+
+void svg_open_root(struct svg *svg, const char *id, const char *class,
+		   const char *label, double height, unsigned font_px)
+{
+	char classes[64];
+
+	snprintf(classes, sizeof(classes), "mp-svg %s", class);
+	svg_open(svg, "svg");
+	svg_attr(svg, "xmlns", "http://www.w3.org/2000/svg");
+	svg_attr(svg, "id", id);
+	svg_attr(svg, "class", classes);
+	svg_attr(svg, "width", "100%");
+	svg_attr_number(svg, "height", height, 0);
+	svg_attr_int(svg, "font-size", font_px);
+	svg_attr(svg, "font-family",
+		 "system-ui, 'Segoe UI', Helvetica, Arial, sans-serif");
+	svg_attr(svg, "role", "img");
+	svg_attr(svg, "aria-label", label);
+}
+
+void svg_draw_style(struct svg *svg)
+{
+	svg_open(svg, "style");
+	svg_cdata(svg, svg_figures_style());
+	svg_close(svg);
+	svg_break(svg);
+	svg_open(svg, "rect");
+	svg_attr(svg, "class", "mp-ground");
+	svg_attr(svg, "width", "100%");
+	svg_attr(svg, "height", "100%");
+	svg_attr(svg, "fill", "#fff");
+	svg_close(svg);
+	svg_break(svg);
+}
+
+void svg_draw_script(struct svg *svg, const char *script)
+{
+	if (!*script)
+		return;
+	svg_open(svg, "script");
+	svg_cdata(svg, script);
+	svg_close(svg);
+	svg_break(svg);
+}
+
+const char *svg_figures_style(void)
+{
+	return svg_builtin("figures.css");
 }
 
 /*
@@ -230,6 +303,24 @@ bool svg_fit_text(char *buf, size_t size, const char *text, double width,
 	memcpy(buf, text, cut);
 	memcpy(buf + cut, ellipsis, sizeof(ellipsis));
 	return true;
+}
+
+size_t svg_break_text(const char *text, double width, double font_px)
+{
+	double room = width * 100 / font_px, used = 0;
+	size_t len = 0, end = 0;
+
+	while (text[len]) {
+		unsigned glyph;
+
+		if (text[len] == ' ')
+			end = len;
+		len += next_glyph(text + len, &glyph);
+		used += glyph;
+		if (used > room && end)
+			return end;
+	}
+	return len;
 }
 
 const char *svg_builtin(const char *name)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct diag;
 struct sink;
@@ -36,10 +37,15 @@ void svg_open(struct svg *svg, const char *element);
 void svg_close(struct svg *svg);
 void svg_attr(struct svg *svg, const char *name, const char *value);
 void svg_attr_int(struct svg *svg, const char *name, long long value);
+void svg_attr_count(struct svg *svg, const char *name, uint64_t value);
 /* At most @places places (up to 6), no trailing zeros. */
 void svg_attr_number(struct svg *svg, const char *name, double value,
 		     unsigned places);
 void svg_attr_percent(struct svg *svg, const char *name, double percent);
+/* An attribute's value in pieces. */
+void svg_value_open(struct svg *svg, const char *name);
+void svg_value(struct svg *svg, const char *piece);
+void svg_value_close(struct svg *svg);
 void svg_text(struct svg *svg, const char *text);
 /* Text of <style> and <script>; must not hold "]]>". */
 void svg_cdata(struct svg *svg, const char *text);
@@ -47,6 +53,14 @@ void svg_cdata(struct svg *svg, const char *text);
 void svg_break(struct svg *svg);
 /* <element>text</element> */
 void svg_element(struct svg *svg, const char *element, const char *text);
+
+/* <svg> as wide as its container and @height pixels high, with what all our
+   drawings share; more attributes may follow.  @label: for screen readers. */
+void svg_open_root(struct svg *svg, const char *id, const char *class,
+		   const char *label, double height, unsigned font_px);
+/* Style and background of a drawing in a file of its own. */
+void svg_draw_style(struct svg *svg);
+void svg_draw_script(struct svg *svg, const char *script);
 
 /* Like svg_attr_number(), into @buf. */
 void svg_format_number(char *buf, size_t size, double value, unsigned places);
@@ -59,6 +73,10 @@ double svg_text_width(const char *text, double font_px);
    when less than two letters fit.  Return: whether anything is left. */
 bool svg_fit_text(char *buf, size_t size, const char *text, double width,
 		  double font_px);
+
+/* Return: bytes of the longest beginning of @text that fits @width and ends at
+   a blank or at its end; at least one word. */
+size_t svg_break_text(const char *text, double width, double font_px);
 
 /* Return: a file of templates/ by base name, "" if there is none. */
 const char *svg_builtin(const char *name);

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A tree as an icicle: the root on top, callees below their callers, because
+ * a page is read from its top however deep the stacks are.
+ *
+ * Each box is a nested <svg> with left edge and width in percent: the graph is
+ * as wide as its container and letters keep their size with no script at all,
+ * and what does not fit is clipped.  Texts are cut for the nominal width; the
+ * script (templates/flamegraph.js) cuts them again for the real one.
+ *
+ * What the script relies on: boxes in preorder; `y` tells the row; data-v the
+ * cost; the first line of <title> the function, the last the numbers.
+ */
+#include "report/output/artifact.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/core/units.h"
+#include "report/output/flamegraph_layout.h"
+#include "report/output/svg.h"
+#include "report/output/svg_figures.h"
+#include "report/output/svg_frame.h"
+#include "report/output/svg_head.h"
+
+enum {
+	ROW_PX = 18,
+	BOX_PX = 17,
+	GAP_PX = 6,
+	TEXT_PAD_PX = 3,
+	MAX_ROWS = 2000,
+	MAX_BOXES = 20000,
+	MAX_BYTES = 3600000,
+	NOMINAL_WIDTH = 1200,
+	LABEL_SIZE = 2048,
+};
+
+struct flame_drawing {
+	struct svg svg;
+	const struct figure *figure;
+	const struct figure_tree *tree;
+	struct flamegraph_options options;
+	struct flame_layout layout;
+	struct svg_head head;
+};
+
+/* --- boxes -------------------------------------------------------------- */
+
+static void draw_box_title(struct flame_drawing *draw,
+			   const struct figure_node *node, double width)
+{
+	struct svg *svg = &draw->svg;
+	char human[UNITS_TEXT_SIZE], exact[UNITS_TEXT_SIZE];
+	char count[UNITS_TEXT_SIZE], share[UNITS_TEXT_SIZE], line[256];
+
+	svg_open(svg, "title");
+	svg_frame_text(svg, node->frame);
+	units_format_bytes(human, sizeof(human), node->total_bytes);
+	units_format_count(exact, sizeof(exact), node->total_bytes);
+	units_format_count(count, sizeof(count), node->total_count);
+	units_format_ratio(share, sizeof(share), width);
+	if (node->total_bytes < 1024)
+		snprintf(line, sizeof(line), "\n%s bytes, %s allocation%s, %s",
+			 exact, count, node->total_count == 1 ? "" : "s",
+			 share);
+	else
+		snprintf(line, sizeof(line),
+			 "\n%s (%s bytes), %s allocation%s, %s", human, exact,
+			 count, node->total_count == 1 ? "" : "s", share);
+	svg_text(svg, line);
+	svg_close(svg);
+}
+
+static void draw_box_text(struct flame_drawing *draw, const char *label,
+			  double width)
+{
+	char cut[LABEL_SIZE];
+	double room = width * draw->options.nominal_width - 2 * TEXT_PAD_PX;
+
+	if (!svg_fit_text(cut, sizeof(cut), label, room, SVG_FONT_PX))
+		return;
+	svg_open(&draw->svg, "text");
+	svg_attr_int(&draw->svg, "x", TEXT_PAD_PX);
+	svg_attr_int(&draw->svg, "y", BOX_PX - 4);
+	svg_text(&draw->svg, cut);
+	svg_close(&draw->svg);
+}
+
+static void root_label(const struct flame_drawing *draw, char *buf, size_t size)
+{
+	char total[UNITS_TEXT_SIZE];
+	const struct figure_node *root = &draw->tree->nodes[0];
+
+	if (draw->tree->by_count)
+		units_format_count(total, sizeof(total), root->total_count);
+	else
+		units_format_bytes(total, sizeof(total), root->total_bytes);
+	snprintf(buf, size, "all — %s", total);
+}
+
+/* Below this share a box has no border: it would hide the colour. */
+#define BORDER_MIN_RATIO 0.003
+
+static void draw_box(struct flame_drawing *draw, const struct flame_box *box)
+{
+	const struct figure_node *node = &draw->tree->nodes[box->node];
+	const struct figure_frame *frame = node->frame;
+	struct svg *svg = &draw->svg;
+	char class[64], fill[16], label[64];
+	bool is_inlined = frame && frame->is_inlined;
+
+	svg_frame_colour(frame, fill, sizeof(fill), class, sizeof(class));
+	if (is_inlined)
+		strcat(class, " i");
+	if (box->width < BORDER_MIN_RATIO)
+		strcat(class, " n");
+	svg_open(svg, "svg");
+	svg_attr_percent(svg, "x", box->left * 100);
+	svg_attr_int(svg, "y", (long long)box->depth * ROW_PX);
+	svg_attr_percent(svg, "width", box->width * 100);
+	svg_attr(svg, "class", class);
+	svg_attr(svg, "fill", fill);
+	svg_attr_count(svg, "data-v", flame_cost(draw->tree, box->node));
+	draw_box_title(draw, node, box->width);
+	svg_open(svg, "rect");
+	svg_attr(svg, "width", "100%");
+	svg_attr_int(svg, "height", BOX_PX);
+	if (is_inlined) {
+		svg_attr(svg, "stroke", "#777");
+		svg_attr(svg, "stroke-dasharray", "3 2");
+	}
+	svg_close(svg);
+	root_label(draw, label, sizeof(label));
+	draw_box_text(draw, frame ? frame->function : label, box->width);
+	svg_close(svg);
+	svg_break(svg);
+}
+
+static bool tree_is_empty(const struct figure_tree *tree)
+{
+	return !tree->node_count ||
+	       tree->nodes[0].first_child == FIGURE_NO_NODE;
+}
+
+/* --- head --------------------------------------------------------------- */
+
+/* "Not drawn: 1,234 frames narrower than 0.05 % (1.2 % of the bytes)". */
+static void add_omission(struct flame_drawing *draw, enum flame_fate fate,
+			 const char *why)
+{
+	const struct flame_layout *layout = &draw->layout;
+	uint64_t all = flame_cost(draw->tree, 0);
+	char count[UNITS_TEXT_SIZE], share[UNITS_TEXT_SIZE];
+
+	if (!layout->nodes[fate])
+		return;
+	units_format_count(count, sizeof(count), layout->nodes[fate]);
+	units_format_ratio(share, sizeof(share),
+			   all ? (double)layout->cost[fate] / (double)all : 0);
+	svg_head_add(&draw->head, "mp-note",
+		     arena_printf(&draw->head.arena,
+				  "Not drawn: %s frame%s %s (%s of the %s).",
+				  count, layout->nodes[fate] == 1 ? "" : "s",
+				  why, share,
+				  draw->tree->by_count ? "count" : "bytes"));
+}
+
+static void add_legend(struct flame_drawing *draw)
+{
+	const struct figure_tree *tree = draw->tree;
+	const char *cost = tree->cost_label;
+	char why[128], number[UNITS_TEXT_SIZE];
+
+	if (!cost)
+		cost = tree->by_count ? "allocations" : "bytes";
+	svg_head_add(&draw->head, "mp-legend",
+		     arena_printf(&draw->head.arena, "Width: %s, %s.", cost,
+				  tree->callees_first
+				      ? "here and in what is above"
+				      : "here and in all it calls"));
+	svg_head_add(&draw->head, "mp-legend",
+		     tree->callees_first ? "Below each function its callers. "
+					   "Colour: module. Dashed: inlined."
+					 : "Below each function what it calls. "
+					   "Colour: module. Dashed: inlined.");
+	units_format_ratio(number, sizeof(number), draw->options.min_ratio);
+	snprintf(why, sizeof(why), "narrower than %s", number);
+	add_omission(draw, FLAME_NARROW, why);
+	units_format_count(number, sizeof(number), MAX_ROWS);
+	snprintf(why, sizeof(why), "below row %s", number);
+	add_omission(draw, FLAME_DEEP, why);
+	units_format_count(number, sizeof(number), draw->layout.count);
+	snprintf(why, sizeof(why), "smaller than the largest %s", number);
+	add_omission(draw, FLAME_EXCESS, why);
+}
+
+static void add_head(struct flame_drawing *draw)
+{
+	const struct figure *figure = draw->figure;
+	const char *title = draw->options.title;
+
+	if (!title)
+		title = draw->options.inline_in_html ? "" : figure->title;
+	if (title && *title)
+		svg_head_add(&draw->head, "mp-title", title);
+	if (figure->caption && !draw->options.inline_in_html)
+		svg_head_add_paragraph(&draw->head, "mp-note", figure->caption,
+				       draw->options.nominal_width);
+	if (tree_is_empty(draw->tree))
+		svg_head_add(&draw->head, "mp-empty", "nothing matched");
+	else
+		add_legend(draw);
+}
+
+/* --- the document ------------------------------------------------------- */
+
+static void draw_boxes(struct flame_drawing *draw, double top)
+{
+	struct svg *svg = &draw->svg;
+
+	svg_open(svg, "svg");
+	svg_attr(svg, "class", "mp-frames");
+	svg_attr_number(svg, "y", top, 0);
+	svg_attr_int(svg, "height", (long long)draw->layout.rows * ROW_PX);
+	svg_break(svg);
+	for (size_t i = 0; i < draw->layout.count; i++)
+		draw_box(draw, &draw->layout.boxes[i]);
+	svg_close(svg);
+	svg_break(svg);
+}
+
+static void draw_document(struct flame_drawing *draw)
+{
+	struct svg *svg = &draw->svg;
+	const struct figure *figure = draw->figure;
+	const char *id = draw->options.id_prefix;
+	bool is_file = !draw->options.inline_in_html;
+	bool is_empty = tree_is_empty(draw->tree);
+	double top, height;
+
+	add_head(draw);
+	top = svg_head_height(&draw->head) + GAP_PX;
+	height = top + SVG_MARGIN_PX;
+	if (!is_empty)
+		height += (double)draw->layout.rows * ROW_PX;
+	svg_open_root(svg, id ? id : figure->id, "mp-flame",
+		      *figure->title ? figure->title : figure->id, height,
+		      SVG_FONT_PX);
+	if (is_file)
+		svg_draw_style(svg);
+	svg_head_draw(&draw->head, svg);
+	if (!is_empty)
+		draw_boxes(draw, top);
+	if (is_file && !is_empty)
+		svg_draw_script(svg, flamegraph_script());
+	svg_close(svg);
+}
+
+int flamegraph_render(const struct figure *figure,
+		      const struct flamegraph_options *options,
+		      struct sink *out, struct diag *diag)
+{
+	struct flame_drawing draw = {.figure = figure, .tree = &figure->tree};
+	struct flame_limits limits = {.max_rows = MAX_ROWS,
+				      .max_bytes = MAX_BYTES};
+	int error;
+
+	if (figure->kind != FIGURE_TREE)
+		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+				"a flamegraph needs a tree");
+	if (options)
+		draw.options = *options;
+	if (draw.options.min_ratio <= 0)
+		draw.options.min_ratio = 0.0005;
+	if (!draw.options.max_boxes)
+		draw.options.max_boxes = MAX_BOXES;
+	if (!draw.options.nominal_width)
+		draw.options.nominal_width = NOMINAL_WIDTH;
+	limits.min_ratio = draw.options.min_ratio;
+	limits.max_boxes = draw.options.max_boxes;
+	error = flame_layout_compute(draw.tree, &limits, &draw.layout);
+	if (!error)
+		error = svg_init(&draw.svg, out, !draw.options.inline_in_html);
+	if (!error) {
+		draw_document(&draw);
+		error = svg_done(&draw.svg, diag);
+	} else {
+		diag_set(diag, error, NULL, DIAG_NO_OFFSET, "out of memory");
+	}
+	flame_layout_done(&draw.layout);
+	svg_head_done(&draw.head);
+	return error;
+}
+
+const char *flamegraph_script(void)
+{
+	return svg_builtin("flamegraph.js");
+}
+
+static int render(const struct figure *figure, struct sink *out,
+		  struct diag *diag)
+{
+	return flamegraph_render(figure, NULL, out, diag);
+}
+
+const struct artifact_format artifact_flamegraph = {
+    .name = "flamegraph",
+    .suffix = "flamegraph.svg",
+    .kind = FIGURE_TREE,
+    .summary = "call tree as a picture: SVG with zoom and search",
+    .render = render,
+};

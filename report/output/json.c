@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any table or group as a JSON document.  The only file that knows jansson.
+ *
+ * Rows of a table are written one by one, each on a line of its own, so that
+ * a million of them take the memory of one.
+ *
+ * Jansson drops what it cannot hold (NaN, invalid UTF-8) and keeps integers
+ * signed, so every value passes through cell_json(), which refuses instead.
+ */
+#include "report/output/artifact.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/core/sink.h"
+#include "report/core/units.h"
+
+enum {
+	/* 15 digits bring every decimal of at most 15 back unchanged. */
+	DUMP_FLAGS = JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY,
+	GROUP_DEPTH_MAX = 8,
+};
+
+struct json_writing {
+	struct sink *out;
+	struct diag *diag;
+	unsigned indent;
+	bool any_member;
+	int error;
+};
+
+static void writing_fail(struct json_writing *writing, int error,
+			 const char *key, const char *why)
+{
+	if (!writing->error)
+		writing->error =
+		    diag_set(writing->diag, error, NULL, DIAG_NO_OFFSET,
+			     "JSON member %s: %s", key, why);
+}
+
+/* --- values ------------------------------------------------------------- */
+
+static json_t *integer_json(struct json_writing *writing, const char *key,
+			    uint64_t value)
+{
+	if (value > INT64_MAX) {
+		writing_fail(writing, -EOVERFLOW, key,
+			     "above the largest JSON integer, 2^63 - 1");
+		return NULL;
+	}
+	return json_integer((json_int_t)value);
+}
+
+static json_t *real_json(struct json_writing *writing, const char *key,
+			 double value, double places)
+{
+	if (!isfinite(value)) {
+		writing_fail(writing, -EDOM, key, "not a finite number");
+		return NULL;
+	}
+	value = round(value * places) / places;
+	return json_real(value == 0 ? 0 : value); /* no "-0.0" */
+}
+
+static json_t *address_json(uint64_t address)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	return json_string(text);
+}
+
+static json_t *date_json(uint64_t realtime_ns)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	units_format_date(text, sizeof(text), realtime_ns);
+	return json_string(text);
+}
+
+/* Takes @value.  A NULL is a failure. */
+static void member_set(struct json_writing *writing, json_t *object,
+		       const char *key, json_t *value)
+{
+	if (writing->error)
+		json_decref(value);
+	else if (!value || json_object_set_new(object, key, value) < 0)
+		writing_fail(writing, -ENOMEM, key,
+			     "out of memory, or not valid UTF-8");
+}
+
+static void item_append(struct json_writing *writing, json_t *array,
+			const char *key, json_t *value)
+{
+	if (writing->error)
+		json_decref(value);
+	else if (!value || json_array_append_new(array, value) < 0)
+		writing_fail(writing, -ENOMEM, key,
+			     "out of memory, or not valid UTF-8");
+}
+
+static json_t *frame_json(struct json_writing *writing,
+			  const struct figure_frame *frame)
+{
+	json_t *object = json_object();
+
+	member_set(writing, object, "function", json_string(frame->function));
+	if (frame->file)
+		member_set(writing, object, "file", json_string(frame->file));
+	if (frame->file && frame->line)
+		member_set(writing, object, "line", json_integer(frame->line));
+	if (*frame->module)
+		member_set(writing, object, "module",
+			   json_string(frame->module));
+	member_set(writing, object, "address", address_json(frame->address));
+	if (frame->is_inlined)
+		member_set(writing, object, "inlined", json_true());
+	return object;
+}
+
+static json_t *stack_json(struct json_writing *writing, const char *key,
+			  const struct figure_stack *stack)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < stack->count && !writing->error; i++) {
+		json_t *frame = frame_json(writing, &stack->frames[i]);
+
+		if (i == 0 && stack->truncated)
+			member_set(writing, frame, "truncated", json_true());
+		item_append(writing, array, key, frame);
+	}
+	return array;
+}
+
+static json_t *list_json(struct json_writing *writing, const char *key,
+			 const struct figure_list *list)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < list->count && !writing->error; i++)
+		item_append(writing, array, key, json_string(list->items[i]));
+	return array;
+}
+
+static json_t *cell_json(struct json_writing *writing, const char *key,
+			 const struct cell *cell)
+{
+	switch (cell->kind) {
+	case CELL_NONE:
+		break;
+	case CELL_COUNT:
+	case CELL_BYTES:
+		return integer_json(writing, key, cell->count);
+	case CELL_SIGNED:
+		return json_integer((json_int_t)cell->number_signed);
+	case CELL_SECONDS:
+		return real_json(writing, key, cell->number, 1e9);
+	case CELL_RATIO:
+		return real_json(writing, key, cell->number, 1e6);
+	case CELL_ADDRESS:
+		return address_json(cell->count);
+	case CELL_DATE:
+		return date_json(cell->count);
+	case CELL_FLAG:
+		return json_boolean(cell->flag);
+	case CELL_TEXT:
+		return json_string(cell->text);
+	case CELL_STACK:
+		return stack_json(writing, key, cell->stack);
+	case CELL_LIST:
+		return list_json(writing, key, cell->list);
+	}
+	return NULL;
+}
+
+static void cell_set(struct json_writing *writing, json_t *object,
+		     const char *key, const struct cell *cell)
+{
+	if (cell->kind != CELL_NONE && !writing->error)
+		member_set(writing, object, key, cell_json(writing, key, cell));
+}
+
+/* --- figures as values -------------------------------------------------- */
+
+static void scalars_set(struct json_writing *writing, json_t *object,
+			const struct figure *figure)
+{
+	for (size_t i = 0; i < figure->scalar_count; i++)
+		cell_set(writing, object, figure->scalars[i].key,
+			 &figure->scalars[i].value);
+}
+
+static json_t *row_json(struct json_writing *writing,
+			const struct figure_table *table, size_t row)
+{
+	const struct cell *cells = table->cells + row * table->column_count;
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < table->column_count; i++)
+		cell_set(writing, object, table->columns[i].key, &cells[i]);
+	return object;
+}
+
+static json_t *rows_json(struct json_writing *writing, const char *key,
+			 const struct figure_table *table)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < table->row_count && !writing->error; i++)
+		item_append(writing, array, key, row_json(writing, table, i));
+	return array;
+}
+
+/* A table inside a group: its rows, or an object where it has scalars too. */
+static json_t *table_json(struct json_writing *writing,
+			  const struct figure *figure)
+{
+	const char *key = figure->rows_key ? figure->rows_key : "rows";
+	json_t *rows = rows_json(writing, key, &figure->table);
+	json_t *object;
+
+	if (!figure->scalar_count)
+		return rows;
+	object = json_object();
+	scalars_set(writing, object, figure);
+	member_set(writing, object, key, rows);
+	return object;
+}
+
+static json_t *values_json(struct json_writing *writing, const char *key,
+			   const double *values, size_t count, bool is_whole)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count && !writing->error; i++) {
+		json_t *value = real_json(writing, key, values[i], 1e9);
+
+		if (value && is_whole && values[i] >= 0 && values[i] < 9e18) {
+			json_decref(value);
+			value = json_integer((json_int_t)(values[i] + 0.5));
+		}
+		item_append(writing, array, key, value);
+	}
+	return array;
+}
+
+static json_t *series_json(struct json_writing *writing,
+			   const struct figure *figure)
+{
+	const struct figure_series *series = &figure->series;
+	json_t *object = json_object();
+	json_t *marks = json_array();
+
+	scalars_set(writing, object, figure);
+	member_set(writing, object, "seconds",
+		   values_json(writing, "seconds", series->seconds,
+			       series->point_count, false));
+	for (size_t i = 0; i < series->curve_count; i++)
+		member_set(writing, object, series->curves[i].key,
+			   values_json(writing, series->curves[i].key,
+				       series->curves[i].values,
+				       series->point_count, true));
+	for (size_t i = 0; i < series->mark_count; i++) {
+		const struct figure_mark *mark = &series->marks[i];
+		json_t *item = json_object();
+
+		member_set(writing, item, "seconds",
+			   real_json(writing, "seconds", mark->seconds, 1e9));
+		member_set(writing, item, "label", json_string(mark->label));
+		item_append(writing, marks, "marks", item);
+	}
+	member_set(writing, object, "marks", marks);
+	return object;
+}
+
+static json_t *note_json(struct json_writing *writing,
+			 const struct figure_note *note)
+{
+	static const char *const names[] = {"info", "warning", "error"};
+	json_t *object = json_object();
+
+	member_set(writing, object, "severity",
+		   json_string(names[note->severity]));
+	member_set(writing, object, "text", json_string(note->text));
+	return object;
+}
+
+static json_t *figure_json(struct json_writing *writing,
+			   const struct figure *figure, unsigned depth);
+
+static json_t *notes_json(struct json_writing *writing,
+			  const struct figure *group)
+{
+	json_t *notes = json_array();
+
+	for (size_t i = 0; i < group->child_count; i++)
+		if (group->children[i]->kind == FIGURE_NOTE)
+			item_append(
+			    writing, notes, "notes",
+			    note_json(writing, &group->children[i]->note));
+	return notes;
+}
+
+/* Groups hold groups because we build them so, never because a trace does:
+   the depth is bounded. */
+static json_t *group_json(struct json_writing *writing,
+			  const struct figure *group, unsigned depth)
+{
+	json_t *object = json_object();
+	json_t *notes = notes_json(writing, group);
+
+	scalars_set(writing, object, group);
+	for (size_t i = 0; i < group->child_count && !writing->error; i++)
+		if (group->children[i]->kind != FIGURE_NOTE)
+			member_set(writing, object, group->children[i]->id,
+				   figure_json(writing, group->children[i],
+					       depth + 1));
+	if (json_array_size(notes))
+		member_set(writing, object, "notes", notes);
+	else
+		json_decref(notes);
+	return object;
+}
+
+static json_t *figure_json(struct json_writing *writing,
+			   const struct figure *figure, unsigned depth)
+{
+	json_t *object;
+
+	switch (figure->kind) {
+	case FIGURE_SCALARS:
+		object = json_object();
+		scalars_set(writing, object, figure);
+		return object;
+	case FIGURE_TABLE:
+		return table_json(writing, figure);
+	case FIGURE_SERIES:
+		return series_json(writing, figure);
+	case FIGURE_NOTE:
+		return note_json(writing, &figure->note);
+	case FIGURE_GROUP:
+		if (depth < GROUP_DEPTH_MAX)
+			return group_json(writing, figure, depth);
+		break;
+	case FIGURE_TREE:
+		break;
+	}
+	writing_fail(writing, -EINVAL, figure->id, "has no form in JSON");
+	return NULL;
+}
+
+/* --- the document ------------------------------------------------------- */
+
+/* Strings hold no raw newline, so each one is a line's end. */
+static int write_indented(const char *data, size_t len, void *context)
+{
+	struct json_writing *writing = context;
+	size_t start = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (data[i] != '\n')
+			continue;
+		sink_write(writing->out, data + start, i + 1 - start);
+		for (unsigned n = 0; n < writing->indent; n++)
+			sink_write(writing->out, " ", 1);
+		start = i + 1;
+	}
+	sink_write(writing->out, data + start, len - start);
+	return writing->out->error ? -1 : 0;
+}
+
+/* Takes @value. */
+static void write_value(struct json_writing *writing, const char *key,
+			json_t *value, size_t flags)
+{
+	if (!writing->error &&
+	    (!value || json_dump_callback(value, write_indented, writing,
+					  DUMP_FLAGS | flags) < 0))
+		writing_fail(writing, -EIO, key, "could not be written");
+	json_decref(value);
+}
+
+/* Keys are ours, [a-z0-9_.-]+: nothing to escape. */
+static void write_key(struct json_writing *writing, const char *key)
+{
+	sink_printf(writing->out,
+		    "%s \"%s\": ", writing->any_member ? ",\n" : "", key);
+	writing->any_member = true;
+}
+
+static void write_member(struct json_writing *writing, const char *key,
+			 json_t *value)
+{
+	if (writing->error) {
+		json_decref(value);
+		return;
+	}
+	write_key(writing, key);
+	writing->indent = 1;
+	write_value(writing, key, value, JSON_INDENT(1));
+}
+
+static void write_scalars(struct json_writing *writing,
+			  const struct figure *figure)
+{
+	for (size_t i = 0; i < figure->scalar_count; i++) {
+		const struct figure_scalar *scalar = &figure->scalars[i];
+
+		if (scalar->value.kind != CELL_NONE && !writing->error)
+			write_member(
+			    writing, scalar->key,
+			    cell_json(writing, scalar->key, &scalar->value));
+	}
+}
+
+static void write_rows(struct json_writing *writing,
+		       const struct figure *figure)
+{
+	const char *key = figure->rows_key ? figure->rows_key : "rows";
+	size_t count = figure->table.row_count;
+
+	write_key(writing, key);
+	sink_puts(writing->out, "[");
+	for (size_t i = 0; i < count && !writing->error; i++) {
+		sink_puts(writing->out, i ? ",\n  " : "\n  ");
+		write_value(writing, key, row_json(writing, &figure->table, i),
+			    0);
+	}
+	sink_puts(writing->out, count ? "\n ]" : "]");
+}
+
+static void write_children(struct json_writing *writing,
+			   const struct figure *group)
+{
+	json_t *notes = notes_json(writing, group);
+
+	for (size_t i = 0; i < group->child_count && !writing->error; i++) {
+		const struct figure *child = group->children[i];
+
+		if (child->kind != FIGURE_NOTE)
+			write_member(writing, child->id,
+				     figure_json(writing, child, 1));
+	}
+	if (json_array_size(notes))
+		write_member(writing, "notes", notes);
+	else
+		json_decref(notes);
+}
+
+static int render(const struct figure *figure, struct sink *out,
+		  struct diag *diag)
+{
+	struct json_writing writing = {.out = out, .diag = diag};
+	char schema[128];
+
+	snprintf(schema, sizeof(schema), "memprof/%s/1",
+		 figure->schema ? figure->schema : figure->id);
+	sink_puts(out, "{\n");
+	write_member(&writing, "schema", json_string(schema));
+	if (figure->kind == FIGURE_TABLE || figure->kind == FIGURE_GROUP ||
+	    figure->kind == FIGURE_SCALARS)
+		write_scalars(&writing, figure);
+	else
+		writing_fail(&writing, -EINVAL, figure->id,
+			     "has no form as a document");
+	if (figure->kind == FIGURE_TABLE && !writing.error)
+		write_rows(&writing, figure);
+	if (figure->kind == FIGURE_GROUP && !writing.error)
+		write_children(&writing, figure);
+	sink_puts(out, "\n}\n");
+	return writing.error;
+}
+
+#define JSON_ARTIFACT(id, file, of, text)              \
+	const struct artifact_format artifact_##id = { \
+	    .name = file,                              \
+	    .suffix = file ".json",                    \
+	    .kind = of,                                \
+	    .summary = text,                           \
+	    .render = render,                          \
+	}
+
+JSON_ARTIFACT(allocations, "allocations", FIGURE_TABLE,
+	      "every allocation of the view, as JSON");
+JSON_ARTIFACT(groups, "groups", FIGURE_TABLE,
+	      "allocations with the same backtrace taken together, as JSON");
+JSON_ARTIFACT(summary, "summary", FIGURE_GROUP,
+	      "the figures of the whole trace, as JSON");
+JSON_ARTIFACT(mmaps, "mmaps", FIGURE_TABLE,
+	      "calls of mmap, munmap and mremap, as JSON");
+JSON_ARTIFACT(mallopts, "mallopts", FIGURE_TABLE, "calls of mallopt, as JSON");

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/output/svg_head.h"
+
+#include <string.h>
+
+#include "report/core/vec.h"
+#include "report/output/svg.h"
+
+enum {
+	LINE_PX = 17,
+	TITLE_LINE_PX = 26,
+	TITLE_PX = 16,
+	DESCENT_PX = 5,
+};
+
+static bool line_is_title(const struct svg_head_line *line)
+{
+	return strcmp(line->class, "mp-title") == 0;
+}
+
+void svg_head_add(struct svg_head *head, const char *class, const char *text)
+{
+	struct svg_head_line *line = text ? vec_push(head) : NULL;
+
+	if (line)
+		*line = (struct svg_head_line){.class = class, .text = text};
+	else
+		head->failed = true;
+}
+
+void svg_head_add_paragraph(struct svg_head *head, const char *class,
+			    const char *text, double width)
+{
+	double room = width - 2.0 * SVG_MARGIN_PX;
+
+	while (*text) {
+		size_t len = svg_break_text(text, room, SVG_FONT_PX);
+
+		svg_head_add(head, class, arena_copy(&head->arena, text, len));
+		text += len;
+		text += strspn(text, " ");
+	}
+}
+
+double svg_head_height(const struct svg_head *head)
+{
+	double height = SVG_MARGIN_PX;
+
+	for (size_t i = 0; i < head->count; i++)
+		height +=
+		    line_is_title(&head->items[i]) ? TITLE_LINE_PX : LINE_PX;
+	return height;
+}
+
+void svg_head_draw(const struct svg_head *head, struct svg *svg)
+{
+	double y = SVG_MARGIN_PX;
+
+	for (size_t i = 0; i < head->count; i++) {
+		const struct svg_head_line *line = &head->items[i];
+
+		y += line_is_title(line) ? TITLE_LINE_PX : LINE_PX;
+		svg_open(svg, "text");
+		svg_attr(svg, "class", line->class);
+		svg_attr_int(svg, "x", SVG_MARGIN_PX);
+		svg_attr_number(svg, "y", y - DESCENT_PX, 0);
+		if (line_is_title(line)) {
+			svg_attr_int(svg, "font-size", TITLE_PX);
+			svg_attr(svg, "font-weight", "bold");
+		}
+		svg_text(svg, line->text);
+		svg_close(svg);
+		svg_break(svg);
+	}
+	if (head->failed)
+		svg->failed = true;
+}
+
+void svg_head_done(struct svg_head *head)
+{
+	vec_done(head);
+	arena_done(&head->arena);
+}

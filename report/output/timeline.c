@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Values over the run: one panel for curves in bytes, one below for counts.
+ *
+ * Curves lie in nested <svg>s that are stretched to the container's width
+ * (preserveAspectRatio="none"); letters and lines are placed in percent and
+ * pixels and keep their size.  Labels of the y axis stand inside the panel, so
+ * no margin has to be known in percent.
+ *
+ * What the script (templates/timeline.js) relies on: paths of class mp-curve
+ * in a box of 1000 by 1000 with H and V commands only; data-top, the value at
+ * the box's upper edge; data-kind; data-label; data-end, seconds at the right
+ * edge, on the root.
+ */
+#include "report/output/artifact.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/core/units.h"
+#include "report/output/svg.h"
+#include "report/output/svg_figures.h"
+#include "report/output/svg_head.h"
+#include "report/output/ticks.h"
+
+enum {
+	NOMINAL_WIDTH = 960,
+	BYTES_PX = 210,
+	COUNT_PX = 90,
+	MARK_ROW_PX = 18,
+	LEGEND_PX = 22,
+	AXIS_PX = 24,
+	GAP_PX = 14,
+	BOX = 1000,
+	MAX_MARKS = 3,
+	X_TICKS = 5,
+};
+
+struct timeline_drawing {
+	struct svg svg;
+	const struct figure *figure;
+	const struct figure_series *series;
+	struct timeline_options options;
+	struct svg_head head;
+	double end; /* seconds at the right edge */
+};
+
+struct panel {
+	enum cell_kind kind;
+	double top_px;
+	double height_px;
+	double top_value; /* at the upper edge */
+	unsigned max_ticks;
+};
+
+static const char *const colours[] = {"#2f6fb5", "#b3541e", "#3f7d46",
+				      "#7a4fa3"};
+enum { COLOUR_COUNT = sizeof(colours) / sizeof(colours[0]) };
+
+static double clean(double value)
+{
+	return isfinite(value) && value > 0 ? value : 0;
+}
+
+static double x_ratio(const struct timeline_drawing *draw, double seconds)
+{
+	if (!(draw->end > 0))
+		return 0;
+	return fmin(fmax(seconds / draw->end, 0), 1);
+}
+
+static double y_px(const struct panel *panel, double value)
+{
+	return panel->top_px +
+	       panel->height_px * (1 - clean(value) / panel->top_value);
+}
+
+static bool has_kind(const struct figure_series *series, enum cell_kind kind)
+{
+	for (size_t i = 0; i < series->curve_count; i++)
+		if (series->curves[i].kind == kind)
+			return true;
+	return false;
+}
+
+static double largest_value(const struct figure_series *series,
+			    enum cell_kind kind)
+{
+	double largest = 0;
+
+	for (size_t c = 0; c < series->curve_count; c++) {
+		if (series->curves[c].kind != kind)
+			continue;
+		for (size_t i = 0; i < series->point_count; i++)
+			largest =
+			    fmax(largest, clean(series->curves[c].values[i]));
+	}
+	return largest;
+}
+
+/* --- parts -------------------------------------------------------------- */
+
+static void draw_label(struct svg *svg, const char *class, double percent,
+		       double shift_px, double y, const char *text)
+{
+	static const char *const anchors[] = {"start", "middle", "end"};
+	int anchor = percent < 4 ? 0 : percent > 96 ? 2 : 1;
+
+	if (shift_px > 0)
+		anchor = percent > 50 ? 2 : 0;
+	svg_open(svg, "text");
+	svg_attr(svg, "class", class);
+	svg_attr_percent(svg, "x", percent);
+	svg_attr_number(svg, "y", y, 1);
+	if (anchor)
+		svg_attr(svg, "text-anchor", anchors[anchor]);
+	if (anchor != 1)
+		svg_attr_number(
+		    svg, "dx",
+		    (shift_px > 0 ? shift_px : 2) * (anchor ? -1 : 1), 1);
+	svg_text(svg, text);
+	svg_close(svg);
+	svg_break(svg);
+}
+
+static void draw_line(struct svg *svg, const char *class, const double x[2],
+		      const double y[2], const char *colour)
+{
+	svg_open(svg, "line");
+	svg_attr(svg, "class", class);
+	svg_attr_percent(svg, "x1", x[0]);
+	svg_attr_percent(svg, "x2", x[1]);
+	svg_attr_number(svg, "y1", y[0], 1);
+	svg_attr_number(svg, "y2", y[1], 1);
+	svg_attr(svg, "stroke", colour);
+	svg_close(svg);
+	svg_break(svg);
+}
+
+static void draw_y_axis(struct svg *svg, const struct panel *panel)
+{
+	struct ticks ticks;
+
+	ticks_compute(&ticks, panel->kind, panel->top_value, panel->max_ticks);
+	for (unsigned i = 0; i < ticks.count; i++) {
+		double y = floor(y_px(panel, ticks.step * i)) + 0.5;
+		char text[UNITS_TEXT_SIZE];
+
+		draw_line(svg, i ? "mp-grid" : "mp-axis", (double[]){0, 100},
+			  (double[]){y, y}, i ? "#d0d7de" : "#57606a");
+		if (i == 0)
+			continue;
+		ticks_format(&ticks, i, text, sizeof(text));
+		draw_label(svg, "mp-tick", 0, 0, y - 4, text);
+	}
+}
+
+static void draw_x_axis(struct timeline_drawing *draw, double top, double y)
+{
+	struct svg *svg = &draw->svg;
+	struct ticks ticks;
+
+	ticks_compute(&ticks, CELL_SECONDS, draw->end, X_TICKS);
+	for (unsigned i = 0; i < ticks.count; i++) {
+		double percent = 100 * x_ratio(draw, ticks.step * i);
+		char text[UNITS_TEXT_SIZE];
+
+		ticks_format(&ticks, i, text, sizeof(text));
+		if (i && percent < 99.5)
+			draw_line(svg, "mp-grid", (double[]){percent, percent},
+				  (double[]){top, y}, "#e7ebf0");
+		draw_label(svg, "mp-tick", percent, 0, y + 16, text);
+	}
+}
+
+static void format_point(char *buf, size_t size, char command, double value)
+{
+	char number[48];
+
+	svg_format_number(number, sizeof(number), value, 1);
+	snprintf(buf, size, "%c%s", command, number);
+}
+
+/* A value holds over its whole bin, so curves are steps. */
+static void draw_path(struct timeline_drawing *draw, const struct panel *panel,
+		      const struct figure_curve *curve)
+{
+	const struct figure_series *series = draw->series;
+	char previous[56] = "";
+
+	for (size_t i = 0; i < series->point_count; i++) {
+		double x = BOX * x_ratio(draw, series->seconds[i]);
+		double y =
+		    BOX * (1 - clean(curve->values[i]) / panel->top_value);
+		char point[56];
+
+		format_point(point, sizeof(point), 'V', y);
+		if (i == 0)
+			svg_value(&draw->svg, "M0 ");
+		if (i == 0)
+			svg_value(&draw->svg, point + 1);
+		else if (strcmp(point, previous) != 0)
+			svg_value(&draw->svg, point);
+		memcpy(previous, point, sizeof(previous));
+		format_point(point, sizeof(point), 'H', x);
+		svg_value(&draw->svg, point);
+	}
+}
+
+static void draw_curve(struct timeline_drawing *draw, const struct panel *panel,
+		       size_t index, bool is_area)
+{
+	const struct figure_curve *curve = &draw->series->curves[index];
+	const char *colour = colours[index % COLOUR_COUNT];
+	struct svg *svg = &draw->svg;
+	char class[32];
+
+	snprintf(class, sizeof(class), "mp-c%u",
+		 (unsigned)(index % COLOUR_COUNT));
+	if (is_area) {
+		svg_open(svg, "path");
+		svg_attr(svg, "class", class);
+		svg_attr(svg, "fill", colour);
+		svg_attr(svg, "fill-opacity", "0.25");
+		svg_value_open(svg, "d");
+		draw_path(draw, panel, curve);
+		svg_value(svg, "V1000H0Z");
+		svg_value_close(svg);
+		svg_close(svg);
+		svg_break(svg);
+	}
+	strcat(class, " mp-curve");
+	svg_open(svg, "path");
+	svg_attr(svg, "class", class);
+	svg_attr(svg, "fill", "none");
+	svg_attr(svg, "stroke", colour);
+	svg_attr(svg, "stroke-width", "1.5");
+	svg_attr(svg, "vector-effect", "non-scaling-stroke");
+	svg_attr(svg, "data-label", curve->label);
+	svg_attr(svg, "data-kind",
+		 curve->kind == CELL_BYTES ? "bytes" : "count");
+	svg_attr_number(svg, "data-top", panel->top_value, 3);
+	svg_value_open(svg, "d");
+	draw_path(draw, panel, curve);
+	svg_value_close(svg);
+	svg_close(svg);
+	svg_break(svg);
+}
+
+/* The first curve of a panel is an area, others lie over it. */
+static void draw_panel(struct timeline_drawing *draw, const struct panel *panel)
+{
+	struct svg *svg = &draw->svg;
+	bool is_first = true;
+
+	svg_open(svg, "svg");
+	svg_attr(svg, "class", "mp-plot");
+	svg_attr_number(svg, "y", panel->top_px, 1);
+	svg_attr(svg, "width", "100%");
+	svg_attr_number(svg, "height", panel->height_px, 1);
+	svg_attr(svg, "viewBox", "0 0 1000 1000");
+	svg_attr(svg, "preserveAspectRatio", "none");
+	svg_break(svg);
+	for (size_t i = 0; i < draw->series->curve_count; i++) {
+		if (draw->series->curves[i].kind != panel->kind)
+			continue;
+		draw_curve(draw, panel, i, is_first);
+		is_first = false;
+	}
+	svg_close(svg);
+	svg_break(svg);
+	draw_y_axis(svg, panel);
+}
+
+/* --- marks and legend --------------------------------------------------- */
+
+/* Return: the value of @curve in the bin that @seconds lies in. */
+static double value_at(const struct figure_series *series,
+		       const struct figure_curve *curve, double seconds)
+{
+	size_t i = 0;
+
+	while (i + 1 < series->point_count && series->seconds[i] < seconds)
+		i++;
+	return clean(curve->values[i]);
+}
+
+static const struct figure_curve *
+first_curve(const struct figure_series *series, enum cell_kind kind)
+{
+	for (size_t i = 0; i < series->curve_count; i++)
+		if (series->curves[i].kind == kind)
+			return &series->curves[i];
+	return NULL;
+}
+
+static size_t mark_count(const struct figure_series *series)
+{
+	return series->mark_count < MAX_MARKS ? series->mark_count : MAX_MARKS;
+}
+
+/* Labels stand above the panel, one row each, so that they never meet. */
+static void draw_marks(struct timeline_drawing *draw, const struct panel *panel,
+		       double labels_px)
+{
+	struct svg *svg = &draw->svg;
+	const struct figure_curve *curve =
+	    first_curve(draw->series, panel->kind);
+
+	for (size_t i = 0; i < mark_count(draw->series); i++) {
+		const struct figure_mark *mark = &draw->series->marks[i];
+		double percent = 100 * x_ratio(draw, mark->seconds);
+		double value = value_at(draw->series, curve, mark->seconds);
+		double y = labels_px + (double)i * MARK_ROW_PX;
+		char amount[UNITS_TEXT_SIZE], when[UNITS_TEXT_SIZE], text[256];
+
+		units_format_seconds(when, sizeof(when), mark->seconds);
+		units_format_bytes(amount, sizeof(amount), (uint64_t)value);
+		if (panel->kind == CELL_COUNT)
+			units_format_count(amount, sizeof(amount),
+					   (uint64_t)value);
+		snprintf(text, sizeof(text), "%.120s %s at %s", mark->label,
+			 amount, when);
+		draw_line(svg, "mp-mark", (double[]){percent, percent},
+			  (double[]){y + 4, panel->top_px + panel->height_px},
+			  "#b3261e");
+		svg_open(svg, "circle");
+		svg_attr(svg, "class", "mp-dot");
+		svg_attr_percent(svg, "cx", percent);
+		svg_attr_number(svg, "cy", y_px(panel, value), 1);
+		svg_attr(svg, "r", "3.5");
+		svg_attr(svg, "fill", "#b3261e");
+		svg_close(svg);
+		draw_label(svg, "mp-mark", percent, 6, y + 13, text);
+	}
+}
+
+static void draw_legend(struct timeline_drawing *draw, enum cell_kind kind,
+			double y)
+{
+	struct svg *svg = &draw->svg;
+	double x = SVG_MARGIN_PX;
+
+	for (size_t i = 0; i < draw->series->curve_count; i++) {
+		const struct figure_curve *curve = &draw->series->curves[i];
+		char class[16];
+
+		if (curve->kind != kind)
+			continue;
+		snprintf(class, sizeof(class), "mp-c%u",
+			 (unsigned)(i % COLOUR_COUNT));
+		svg_open(svg, "rect");
+		svg_attr(svg, "class", class);
+		svg_attr_number(svg, "x", x, 1);
+		svg_attr_number(svg, "y", y + 5, 1);
+		svg_attr(svg, "width", "12");
+		svg_attr(svg, "height", "12");
+		svg_attr(svg, "rx", "2");
+		svg_attr(svg, "fill", colours[i % COLOUR_COUNT]);
+		svg_close(svg);
+		svg_open(svg, "text");
+		svg_attr_number(svg, "x", x + 17, 1);
+		svg_attr_number(svg, "y", y + 15, 1);
+		svg_text(svg, curve->label);
+		svg_close(svg);
+		svg_break(svg);
+		x += 17 + svg_text_width(curve->label, SVG_FONT_PX) + 14;
+	}
+}
+
+/* --- the document ------------------------------------------------------- */
+
+struct timeline_plan {
+	struct panel panels[2];
+	double legends_px[2];
+	double marks_px;
+	unsigned panel_count;
+	double axis_px;
+	double height_px;
+};
+
+static void plan_panel(const struct timeline_drawing *draw,
+		       struct timeline_plan *plan, enum cell_kind kind)
+{
+	struct panel *panel = &plan->panels[plan->panel_count];
+	double largest = largest_value(draw->series, kind);
+
+	if (!has_kind(draw->series, kind))
+		return;
+	plan->legends_px[plan->panel_count] = plan->height_px;
+	plan->height_px += LEGEND_PX;
+	if (plan->panel_count == 0) {
+		plan->marks_px = plan->height_px;
+		plan->height_px +=
+		    (double)mark_count(draw->series) * MARK_ROW_PX;
+	}
+	*panel = (struct panel){
+	    .kind = kind,
+	    .top_px = plan->height_px,
+	    .height_px = kind == CELL_BYTES ? BYTES_PX : COUNT_PX,
+	    .top_value = largest > 0 ? largest * 1.06 : 1,
+	    .max_ticks = kind == CELL_BYTES ? 5 : 3,
+	};
+	plan->height_px += panel->height_px + GAP_PX;
+	plan->panel_count++;
+}
+
+static void plan_document(const struct timeline_drawing *draw,
+			  struct timeline_plan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->height_px = svg_head_height(&draw->head);
+	if (draw->series->point_count) {
+		plan_panel(draw, plan, CELL_BYTES);
+		plan_panel(draw, plan, CELL_COUNT);
+		plan->axis_px = plan->height_px - GAP_PX;
+		plan->height_px += AXIS_PX - GAP_PX;
+	}
+	plan->height_px += SVG_MARGIN_PX;
+}
+
+static void draw_plan(struct timeline_drawing *draw,
+		      const struct timeline_plan *plan)
+{
+	if (!plan->panel_count)
+		return;
+	draw_x_axis(draw, plan->panels[0].top_px, plan->axis_px);
+	for (unsigned i = 0; i < plan->panel_count; i++) {
+		draw_legend(draw, plan->panels[i].kind, plan->legends_px[i]);
+		draw_panel(draw, &plan->panels[i]);
+	}
+	draw_marks(draw, &plan->panels[0], plan->marks_px);
+}
+
+static void draw_document(struct timeline_drawing *draw)
+{
+	const struct figure *figure = draw->figure;
+	const char *title = draw->options.title;
+	const char *id = draw->options.id_prefix;
+	bool is_file = !draw->options.inline_in_html;
+	struct timeline_plan plan;
+	struct svg *svg = &draw->svg;
+
+	if (!title)
+		title = is_file ? figure->title : "";
+	if (title && *title)
+		svg_head_add(&draw->head, "mp-title", title);
+	if (figure->caption && is_file)
+		svg_head_add_paragraph(&draw->head, "mp-note", figure->caption,
+				       NOMINAL_WIDTH);
+	if (!draw->series->point_count || !draw->series->curve_count)
+		svg_head_add(&draw->head, "mp-empty", "nothing matched");
+	plan_document(draw, &plan);
+	svg_open_root(svg, id ? id : figure->id, "mp-timeline",
+		      *figure->title ? figure->title : figure->id,
+		      plan.height_px, SVG_FONT_PX);
+	svg_attr_number(svg, "data-end", draw->end, 6);
+	if (is_file)
+		svg_draw_style(svg);
+	svg_head_draw(&draw->head, svg);
+	draw_plan(draw, &plan);
+	if (is_file && plan.panel_count)
+		svg_draw_script(svg, timeline_script());
+	svg_close(svg);
+}
+
+int timeline_render(const struct figure *figure,
+		    const struct timeline_options *options, struct sink *out,
+		    struct diag *diag)
+{
+	struct timeline_drawing draw = {.figure = figure,
+					.series = &figure->series};
+	const struct figure_series *series = &figure->series;
+	int error;
+
+	if (figure->kind != FIGURE_SERIES)
+		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+				"a timeline needs a series");
+	if (options)
+		draw.options = *options;
+	if (series->point_count)
+		draw.end = clean(series->seconds[series->point_count - 1]);
+	error = svg_init(&draw.svg, out, !draw.options.inline_in_html);
+	if (error)
+		return diag_set(diag, error, NULL, DIAG_NO_OFFSET,
+				"out of memory");
+	draw_document(&draw);
+	svg_head_done(&draw.head);
+	return svg_done(&draw.svg, diag);
+}
+
+const char *timeline_script(void)
+{
+	return svg_builtin("timeline.js");
+}
+
+static int render(const struct figure *figure, struct sink *out,
+		  struct diag *diag)
+{
+	return timeline_render(figure, NULL, out, diag);
+}
+
+const struct artifact_format artifact_timeline = {
+    .name = "timeline",
+    .suffix = "timeline.svg",
+    .kind = FIGURE_SERIES,
+    .summary = "live memory over the run: SVG chart",
+    .render = render,
+};
