@@ -9,6 +9,13 @@ passed=0 failed=0 skipped=0
 log=build/check
 mkdir -p "$log"
 
+# cmocka_counts FILE - the sum of cmocka's closing lines, empty if there is none.
+cmocka_counts() {
+	sed -nE 's/^\[  (PASSED|FAILED)  \] ([0-9]+) test\(s\).*/\1 \2/p' "$1" |
+		awk '{n[$1] += $2}
+		     END {if (NR) print n["PASSED"] + 0 " passed, " n["FAILED"] + 0 " failed"}'
+}
+
 # suite NAME COMMAND… - runs it, shows its output when it fails, counts.
 suite() {
 	local name=$1 started=$SECONDS status=0 line
@@ -17,6 +24,9 @@ suite() {
 	"$@" >"$log/$name.log" 2>&1 </dev/null || status=$?
 	line=$(grep -E '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' \
 		"$log/$name.log" | tail -n 1)
+	if [ -z "$line" ]; then
+		line=$(cmocka_counts "$log/$name.log")
+	fi
 	if [ -z "$line" ]; then
 		line="$((status == 0)) passed, $((status != 0)) failed"
 	fi

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine against a slow and obvious one: random events on several lanes,
+ * merged by sorting, paired by searching.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/core/diag.h"
+#include "report/engine/engine.h"
+#include "report/engine/merge.h"
+#include "report/event/event.h"
+#include "report/event/run.h"
+#include "report/event/stacks.h"
+#include "report/input/input.h"
+
+enum { LANES = 4, EVENTS_MAX = 3000, STACKS = 12, ADDRESSES = 60 };
+
+/* A trace in memory, given out in batches of seven. */
+struct fake {
+	struct input input;
+	struct event events[LANES][EVENTS_MAX];
+	size_t counts[LANES];
+	size_t at[LANES];
+	size_t lane_count;
+};
+
+static size_t fake_lane_count(const struct input *input)
+{
+	return ((const struct fake *)input)->lane_count;
+}
+
+static uint32_t fake_lane_thread(const struct input *input, size_t lane)
+{
+	(void)input;
+	return (uint32_t)lane + 1;
+}
+
+static uint64_t fake_lane_start(const struct input *input, size_t lane)
+{
+	const struct fake *fake = (const struct fake *)input;
+
+	return fake->counts[lane] ? fake->events[lane][0].tick : UINT64_MAX;
+}
+
+static int fake_lane_next(struct input *input, size_t lane,
+			  struct event_batch *ret, struct diag *diag)
+{
+	struct fake *fake = (struct fake *)input;
+	size_t left = fake->counts[lane] - fake->at[lane];
+
+	(void)diag;
+	if (!left)
+		return 0;
+	ret->items = &fake->events[lane][fake->at[lane]];
+	ret->count = left < 7 ? left : 7;
+	fake->at[lane] += ret->count;
+	return 1;
+}
+
+static void fake_rewind(struct input *input)
+{
+	struct fake *fake = (struct fake *)input;
+
+	memset(fake->at, 0, sizeof(fake->at));
+}
+
+static const struct input_format fake_format = {
+	.name = "fake",
+	.lane_count = fake_lane_count,
+	.lane_thread = fake_lane_thread,
+	.lane_start = fake_lane_start,
+	.lane_next = fake_lane_next,
+	.rewind = fake_rewind,
+};
+
+static uint32_t random_state;
+
+static uint32_t random_below(uint32_t limit)
+{
+	random_state = random_state * 1664525u + 1013904223u;
+	return (random_state >> 8) % limit;
+}
+
+/* Times rise by 0 to 2, so equal times between lanes are common.  Frees of
+   unknown blocks and allocations over live ones occur. */
+static void fake_fill(struct fake *fake, uint32_t seed, size_t lanes,
+		      size_t events)
+{
+	memset(fake, 0, sizeof(*fake));
+	fake->input.format = &fake_format;
+	fake->lane_count = lanes;
+	random_state = seed;
+	for (size_t lane = 0; lane < lanes; lane++) {
+		uint64_t tick = 100 + random_below(50);
+
+		for (size_t i = 0; i < events; i++) {
+			struct event *event = &fake->events[lane][i];
+
+			tick += random_below(3);
+			event->tick = tick;
+			event->kind = random_below(2) ? EVENT_ALLOC : EVENT_FREE;
+			event->call = event->kind == EVENT_ALLOC ? CALL_MALLOC
+								 : CALL_FREE;
+			event->addr = 16 + 16 * random_below(ADDRESSES);
+			event->size = event->kind == EVENT_ALLOC
+					      ? random_below(1000)
+					      : 0;
+			event->a = random_below(16);
+			event->stack = 1 + random_below(STACKS);
+		}
+		fake->counts[lane] = events;
+	}
+}
+
+struct merged {
+	struct event event;
+	size_t lane;
+	size_t index;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct merged *x = a, *y = b;
+
+	if (x->event.tick != y->event.tick)
+		return x->event.tick < y->event.tick ? -1 : 1;
+	if (x->lane != y->lane)
+		return x->lane < y->lane ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* What the slow engine finds. */
+struct slow {
+	uint64_t allocated, freed, unmatched, overwritten, temporary;
+	uint64_t peak, peak_count, peak_order;
+	uint64_t group_peak[STACKS + 1];
+	uint64_t group_live[STACKS + 1];
+};
+
+struct slow_block {
+	bool live;
+	uint64_t size;
+	uint32_t stack;
+};
+
+static void slow_free(struct slow *slow, struct slow_block *block)
+{
+	slow->group_live[block->stack] -= block->size;
+	block->live = false;
+}
+
+static void slow_step(struct slow *slow, struct slow_block *blocks,
+		      const struct merged *merged, uint64_t *last,
+		      uint64_t order)
+{
+	const struct event *event = &merged->event;
+	struct slow_block *block = &blocks[event->addr / 16];
+	uint64_t live = 0, count = 0;
+
+	if (event->kind == EVENT_FREE) {
+		bool is_last = *last == event->addr;
+
+		*last = 0;
+		if (!block->live) {
+			slow->unmatched++;
+			return;
+		}
+		slow->freed++;
+		slow->temporary += is_last;
+		slow_free(slow, block);
+		return;
+	}
+	if (block->live) {
+		slow->overwritten++;
+		slow_free(slow, block);
+	}
+	*block = (struct slow_block){ true, event->size, event->stack };
+	*last = event->addr;
+	slow->allocated++;
+	slow->group_live[event->stack] += event->size;
+	for (size_t i = 0; i <= ADDRESSES; i++) {
+		live += blocks[i].live ? blocks[i].size : 0;
+		count += blocks[i].live;
+	}
+	if (live > slow->peak) {
+		slow->peak = live;
+		slow->peak_count = count;
+		slow->peak_order = order;
+		memcpy(slow->group_peak, slow->group_live,
+		       sizeof(slow->group_peak));
+	}
+}
+
+static void slow_run(const struct fake *fake, struct slow *slow)
+{
+	static struct merged merged[LANES * EVENTS_MAX];
+	struct slow_block blocks[ADDRESSES + 1] = { 0 };
+	uint64_t last[LANES] = { 0 };
+	size_t count = 0;
+
+	memset(slow, 0, sizeof(*slow));
+	for (size_t lane = 0; lane < fake->lane_count; lane++)
+		for (size_t i = 0; i < fake->counts[lane]; i++)
+			merged[count++] = (struct merged){
+				fake->events[lane][i], lane, i
+			};
+	qsort(merged, count, sizeof(*merged), by_time);
+	for (size_t i = 0; i < count; i++)
+		slow_step(slow, blocks, &merged[i], &last[merged[i].lane], i);
+}
+
+struct seen {
+	uint64_t records, leaked, at_peak_bytes, temporary;
+	uint64_t peak_order; /* 0 in the first pass */
+};
+
+static int see_record(void *context, const struct record *record)
+{
+	struct seen *seen = context;
+
+	assert_true(record->free_order == RECORD_NEVER ||
+		    record->free_order > record->alloc_order);
+	assert_true(record->free_tick >= record->alloc_tick);
+	seen->records++;
+	seen->leaked += record_is_leaked(record);
+	seen->temporary += record->is_temporary;
+	if (record->alloc_order <= seen->peak_order &&
+	    record->free_order > seen->peak_order)
+		seen->at_peak_bytes += record->size;
+	return 0;
+}
+
+static void make_stacks(struct stacks *stacks)
+{
+	assert_int_equal(stacks_init(stacks), 0);
+	for (uint32_t i = 1; i <= STACKS; i++)
+		assert_int_equal(stacks_child(stacks, STACKS_ROOT, i), i);
+}
+
+static void check_seed(uint32_t seed, size_t lanes, size_t events)
+{
+	static struct fake fake;
+	struct slow slow;
+	struct stacks stacks;
+	struct run run = { .first_tick = 100, .last_tick = 9000, .tick_ns = 1 };
+	struct seen seen = { 0 };
+	const struct engine_observer observer = { .context = &seen,
+						  .record = see_record };
+	const struct engine_totals *totals;
+	const struct groups *groups;
+	const struct levels *levels;
+	struct engine *engine;
+	uint64_t highest = 0;
+
+	fake_fill(&fake, seed, lanes, events);
+	slow_run(&fake, &slow);
+	make_stacks(&stacks);
+	engine = engine_new(&fake.input, &run, &stacks);
+	assert_non_null(engine);
+	for (int pass = 0; pass < 2; pass++) {
+		memset(&seen, 0, sizeof(seen));
+		seen.peak_order = slow.peak_order;
+		assert_int_equal(engine_pass(engine, &observer, 1, NULL), 0);
+		totals = engine_totals(engine);
+		assert_int_equal(totals->allocated_count, slow.allocated);
+		assert_int_equal(totals->freed_count, slow.freed);
+		assert_int_equal(totals->unmatched_frees, slow.unmatched);
+		assert_int_equal(totals->overwritten, slow.overwritten);
+		assert_int_equal(totals->temporary_count, slow.temporary);
+		assert_int_equal(totals->peak_bytes, slow.peak);
+		assert_int_equal(totals->peak_count, slow.peak_count);
+		assert_int_equal(totals->peak_order, slow.peak_order);
+		assert_int_equal(seen.records, slow.allocated);
+		assert_int_equal(seen.leaked, totals->live_count);
+		assert_int_equal(seen.at_peak_bytes, slow.peak);
+	}
+	groups = engine_groups(engine);
+	for (size_t i = 0; i < groups->count; i++)
+		assert_int_equal(groups->items[i].peak_bytes,
+				 slow.group_peak[groups->items[i].stack]);
+	levels = engine_levels(engine);
+	for (size_t i = 0; i < levels->bin_count; i++)
+		highest = levels->bytes[i] > highest ? levels->bytes[i]
+						     : highest;
+	assert_int_equal(highest, slow.peak);
+	assert_int_equal(levels->bytes[levels->bin_count - 1],
+			 totals->live_bytes);
+	engine_free(engine);
+	stacks_done(&stacks);
+}
+
+static void engine_equals_slow_engine(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed <= 200; seed++)
+		check_seed(seed, 1 + seed % LANES, 10 + seed * 2);
+	check_seed(4711, LANES, EVENTS_MAX);
+}
+
+static void empty_trace_has_no_peak(void **state)
+{
+	static struct fake fake;
+	struct run run = { .first_tick = 5, .last_tick = 5, .tick_ns = 1 };
+	struct stacks stacks;
+	struct engine *engine;
+
+	(void)state;
+	fake_fill(&fake, 1, 2, 0);
+	make_stacks(&stacks);
+	engine = engine_new(&fake.input, &run, &stacks);
+	assert_int_equal(engine_pass(engine, NULL, 0, NULL), 0);
+	assert_int_equal(engine_totals(engine)->events, 0);
+	assert_int_equal(engine_totals(engine)->peak_bytes, 0);
+	assert_int_equal(engine_groups(engine)->count, 0);
+	assert_int_equal(engine_levels(engine)->bin_count, 1);
+	engine_free(engine);
+	stacks_done(&stacks);
+}
+
+static void realloc_extends_the_chain(void **state)
+{
+	static struct fake fake;
+	static const struct event events[] = {
+		{ .tick = 1, .kind = EVENT_ALLOC, .call = CALL_MALLOC,
+		  .addr = 16, .size = 100, .stack = 1 },
+		{ .tick = 2, .kind = EVENT_FREE, .call = CALL_REALLOC,
+		  .addr = 16, .stack = 2 },
+		{ .tick = 3, .kind = EVENT_ALLOC, .call = CALL_REALLOC,
+		  .addr = 32, .size = 200, .stack = 2 },
+		{ .tick = 4, .kind = EVENT_FREE, .call = CALL_REALLOC,
+		  .addr = 32, .stack = 2 },
+		{ .tick = 5, .kind = EVENT_ALLOC, .call = CALL_REALLOC,
+		  .addr = 32, .size = 50, .stack = 2 },
+	};
+	struct run run = { .first_tick = 0, .last_tick = 9, .tick_ns = 1 };
+	struct stacks stacks;
+	struct engine *engine;
+	const struct engine_totals *totals;
+
+	(void)state;
+	fake_fill(&fake, 1, 1, 0);
+	memcpy(fake.events[0], events, sizeof(events));
+	fake.counts[0] = 5;
+	make_stacks(&stacks);
+	engine = engine_new(&fake.input, &run, &stacks);
+	assert_int_equal(engine_pass(engine, NULL, 0, NULL), 0);
+	totals = engine_totals(engine);
+	assert_int_equal(totals->allocated_count, 3);
+	assert_int_equal(totals->realloc_count, 2);
+	assert_int_equal(totals->freed_count, 2);
+	assert_int_equal(totals->temporary_count, 2);
+	assert_int_equal(totals->live_bytes, 50);
+	assert_int_equal(totals->peak_bytes, 200);
+	assert_int_equal(totals->allocated_count - totals->freed_count -
+				 totals->overwritten,
+			 totals->live_count);
+	engine_free(engine);
+	stacks_done(&stacks);
+}
+
+static void many_blocks_are_found_again(void **state)
+{
+	struct live_table live;
+	struct live_block *block;
+	size_t left = 0;
+
+	(void)state;
+	assert_int_equal(live_init(&live), 0);
+	for (uint64_t i = 0; i < 100000; i++) {
+		block = live_add(&live, i * 48 + 16);
+		assert_non_null(block);
+		block->size = i;
+	}
+	for (uint64_t i = 0; i < 100000; i += 3) {
+		block = live_find(&live, i * 48 + 16);
+		assert_non_null(block);
+		live_remove(&live, block);
+	}
+	for (uint64_t i = 0; i < 100000; i++) {
+		block = live_find(&live, i * 48 + 16);
+		assert_true((block == NULL) == (i % 3 == 0));
+		assert_true(!block || block->size == i);
+	}
+	for (block = live_next(&live, NULL); block;
+	     block = live_next(&live, block))
+		left++;
+	assert_int_equal(left, live.count);
+	live_done(&live);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(engine_equals_slow_engine),
+		cmocka_unit_test(empty_trace_has_no_peak),
+		cmocka_unit_test(realloc_extends_the_chain),
+		cmocka_unit_test(many_blocks_are_found_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
