@@ -103,7 +103,8 @@ void html_value(struct html *html, const struct cell *cell)
 		html_text(html, cell->flag ? "yes" : "no");
 		break;
 	case CELL_TEXT:
-		html_open(html, "span", "text");
+		html_open(html, "span",
+			  value_is_prose(cell->text) ? "text" : "text sym");
 		html_attr(html, "title", cell->text);
 		html_text(html, cell->text);
 		html_close(html);

@@ -105,6 +105,21 @@ bool value_is_numeric(enum cell_kind kind)
 	       kind == CELL_RATIO;
 }
 
+bool value_is_prose(const char *text)
+{
+	for (; *text; text++) {
+		bool letter = (*text >= 'a' && *text <= 'z') ||
+			      (*text >= 'A' && *text <= 'Z') ||
+			      (*text >= '0' && *text <= '9');
+
+		if (letter || strchr(" ,;'()%", *text))
+			continue;
+		if (!strchr(".:-", *text) || (text[1] && text[1] != ' '))
+			return false;
+	}
+	return true;
+}
+
 const char *value_frame_name(const struct figure_frame *frame)
 {
 	if (frame->function && *frame->function)

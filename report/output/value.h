@@ -28,6 +28,9 @@ bool value_format_plain(char *buf, size_t size, const struct cell *cell);
 /* Return: whether columns of @kind are read from the right. */
 bool value_is_numeric(enum cell_kind kind);
 
+/* Return: whether @text is words and numbers, not a name, path or command. */
+bool value_is_prose(const char *text);
+
 /* "function", or "module" where the function is not known. */
 const char *value_frame_name(const struct figure_frame *frame);
 

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/output/markdown_figure.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "report/core/sink.h"
+#include "report/output/markdown_text.h"
+#include "report/output/markdown_tree.h"
+#include "report/output/page_data.h"
+#include "report/output/value.h"
+
+/* The innermost frames say most. */
+enum { STACK_FRAMES_MAX = 3 };
+
+static void stack_write(struct sink *out, const struct figure_stack *stack,
+			const struct markdown_limits *limits)
+{
+	size_t shown = 0;
+
+	for (size_t i = stack->count; i-- > 0 && shown < STACK_FRAMES_MAX;) {
+		sink_puts(out, shown++ ? " \xe2\x86\x90 " : "");
+		markdown_code(out, value_frame_name(&stack->frames[i]),
+			      limits->letters);
+	}
+	if (stack->count > shown)
+		sink_printf(out, " \xe2\x86\x90 %zu more",
+			    stack->count - shown);
+}
+
+/* @is_name: texts are names, whatever they look like. */
+static void cell_write(struct sink *out, const struct cell *cell, bool is_name,
+		       const struct markdown_limits *limits)
+{
+	char shown[VALUE_TEXT_SIZE];
+
+	if (value_format(shown, sizeof(shown), cell)) {
+		sink_puts(out, shown);
+	} else if (cell->kind == CELL_TEXT) {
+		if (is_name || !value_is_prose(cell->text))
+			markdown_code(out, cell->text, limits->letters);
+		else
+			markdown_text(out, cell->text);
+	} else if (cell->kind == CELL_STACK) {
+		stack_write(out, cell->stack, limits);
+	} else if (cell->kind == CELL_LIST) {
+		for (size_t i = 0; i < cell->list->count; i++) {
+			sink_puts(out, i ? " " : "");
+			markdown_code(out, cell->list->items[i],
+				      limits->letters);
+		}
+	} else {
+		sink_puts(out, "\xe2\x80\x93");
+	}
+}
+
+void markdown_value(struct sink *out, const struct cell *cell,
+		    const struct markdown_limits *limits)
+{
+	if (cell->kind == CELL_TEXT && !value_is_prose(cell->text))
+		markdown_code_outside(out, cell->text, limits->letters * 3);
+	else
+		cell_write(out, cell, false, limits);
+}
+
+static void caption_write(struct sink *out, const char *caption)
+{
+	if (!caption || !*caption)
+		return;
+	markdown_text(out, caption);
+	sink_puts(out, "\n\n");
+}
+
+static void table_write(struct sink *out, const struct figure_table *table,
+			const struct markdown_limits *limits)
+{
+	size_t rows = table->row_count;
+
+	if (rows > limits->rows)
+		rows = limits->rows;
+	sink_puts(out, "|");
+	for (size_t i = 0; i < table->column_count; i++) {
+		sink_puts(out, " ");
+		markdown_text(out, table->columns[i].label);
+		sink_puts(out, " |");
+	}
+	sink_puts(out, "\n|");
+	for (size_t i = 0; i < table->column_count; i++)
+		sink_puts(out, value_is_numeric(table->columns[i].kind)
+				       ? " ---: |"
+				       : " --- |");
+	sink_puts(out, "\n");
+	for (size_t row = 0; row < rows; row++) {
+		sink_puts(out, "|");
+		for (size_t i = 0; i < table->column_count; i++) {
+			sink_puts(out, " ");
+			cell_write(out,
+				   &table->cells[row * table->column_count + i],
+				   true, limits);
+			sink_puts(out, " |");
+		}
+		sink_puts(out, "\n");
+	}
+	if (rows < table->row_count)
+		sink_printf(out, "\nThe first %zu of %zu rows.\n", rows,
+			    table->row_count);
+}
+
+static void scalars_write(struct sink *out, const struct figure *figure,
+			  const struct markdown_limits *limits)
+{
+	sink_puts(out, "| | |\n| --- | --- |\n");
+	for (size_t i = 0; i < figure->scalar_count; i++) {
+		const struct figure_scalar *scalar = &figure->scalars[i];
+		struct markdown_limits wide = { .letters = 3 *
+							   limits->letters };
+		char exact[VALUE_TEXT_SIZE];
+
+		sink_puts(out, "| ");
+		markdown_text(out, scalar->label);
+		sink_puts(out, " | ");
+		cell_write(out, &scalar->value, false, &wide);
+		if (scalar->value.kind == CELL_BYTES &&
+		    value_format_exact(exact, sizeof(exact), &scalar->value))
+			sink_printf(out, " (%s)", exact);
+		sink_puts(out, " |\n");
+	}
+}
+
+void markdown_tiles(struct sink *out,
+		    const struct figure_scalar *const *scalars, size_t count,
+		    const struct markdown_limits *limits)
+{
+	sink_puts(out, "|");
+	for (size_t i = 0; i < count; i++) {
+		sink_puts(out, " ");
+		markdown_text(out, scalars[i]->label);
+		sink_puts(out, " |");
+	}
+	sink_puts(out, "\n|");
+	for (size_t i = 0; i < count; i++)
+		sink_puts(out, " --- |");
+	sink_puts(out, "\n|");
+	for (size_t i = 0; i < count; i++) {
+		sink_puts(out, " **");
+		cell_write(out, &scalars[i]->value, false, limits);
+		sink_puts(out, "** |");
+	}
+	sink_puts(out, "\n");
+}
+
+/* GitHub's alerts; a quotation elsewhere. */
+static void note_write(struct sink *out, const struct figure_note *note)
+{
+	static const char *const kinds[] = {
+		[FIGURE_INFO] = "NOTE",
+		[FIGURE_WARNING] = "WARNING",
+		[FIGURE_ERROR] = "CAUTION",
+	};
+
+	sink_printf(out, "> [!%s]\n> ", kinds[note->severity]);
+	markdown_text(out, note->text);
+	sink_puts(out, "\n");
+}
+
+/* Return: the picture of "view.NAME.PART" or "PART" among the links. */
+static const struct page_link *picture_find(const struct page_data *data,
+					    const struct figure *figure,
+					    const char *artifact)
+{
+	const struct page_link *link = NULL;
+
+	while ((link = page_data_link(data, NULL, link))) {
+		size_t len = strlen(link->view);
+		bool in_view = len &&
+			       strncmp(figure->id, "view.", 5) == 0 &&
+			       strncmp(figure->id + 5, link->view, len) == 0 &&
+			       figure->id[5 + len] == '.' &&
+			       !strchr(figure->id + 6 + len, '.');
+		bool of_trace = !len && !strchr(figure->id, '.');
+
+		if ((in_view || of_trace) && strcmp(link->name, artifact) == 0)
+			return link;
+	}
+	return NULL;
+}
+
+static void picture_write(struct sink *out, const struct figure *figure,
+			  const struct page_link *link)
+{
+	sink_puts(out, "![");
+	markdown_text(out, figure->title && *figure->title ? figure->title
+							    : link->path);
+	sink_puts(out, "](");
+	markdown_target(out, link->path);
+	sink_puts(out, ")\n\n");
+}
+
+static void drawing_write(struct sink *out, const struct figure *figure,
+			  const struct page_data *data,
+			  const struct markdown_limits *limits)
+{
+	bool is_tree = figure->kind == FIGURE_TREE;
+	const struct page_link *link;
+
+	if (template_figure_is_empty(figure)) {
+		sink_puts(out, "Nothing to draw.\n");
+		return;
+	}
+	link = picture_find(data, figure, is_tree ? "flamegraph" : "timeline");
+	if (link)
+		picture_write(out, figure, link);
+	if (is_tree)
+		markdown_tree(out, &figure->tree, limits->letters);
+	else if (!link)
+		markdown_series(out, &figure->series);
+}
+
+void markdown_figure(struct sink *out, const struct figure *figure,
+		     const struct page_data *data,
+		     const struct markdown_limits *limits)
+{
+	if (figure->kind != FIGURE_NOTE)
+		caption_write(out, figure->caption);
+	switch (figure->kind) {
+	case FIGURE_SCALARS:
+		scalars_write(out, figure, limits);
+		break;
+	case FIGURE_TABLE:
+		if (figure->table.row_count)
+			table_write(out, &figure->table, limits);
+		else
+			sink_puts(out, "Nothing to list.\n");
+		break;
+	case FIGURE_SERIES:
+	case FIGURE_TREE:
+		drawing_write(out, figure, data, limits);
+		break;
+	case FIGURE_NOTE:
+		note_write(out, &figure->note);
+		break;
+	case FIGURE_GROUP:
+		for (size_t i = 0; i < figure->child_count; i++) {
+			sink_puts(out, i ? "\n" : "");
+			markdown_figure(out, figure->children[i], data, limits);
+		}
+		break;
+	}
+}
