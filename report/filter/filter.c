@@ -30,19 +30,21 @@ struct filter {
 enum rounding { ROUND_DOWN, ROUND_UP };
 
 /*
- * Ticks from the start of the run to a tick.  A value that names a tick exactly
- * must find it, although seconds and shares are rounded on their way through
- * doubles: within a few units in the last place of a whole number, it is that
- * number.
+ * Ticks from the start of the run to a tick.  A value that names a tick must
+ * find it, although it was rounded on its way through decimals and doubles:
+ * hence the tolerance, a few units in the last place or a millionth of a tick.
+ *
+ * Seconds are compared to the nanosecond, @ns_ticks ticks, since that is as far
+ * as people and reports write them: a time stands for all that rounds to it.
  */
-static uint64_t tick_after(const struct run *run, double ticks,
+static uint64_t tick_after(const struct run *run, double ticks, double ns_ticks,
 			   enum rounding rounding)
 {
-	const double tolerance = fabs(ticks) * 1e-14;
-	double whole = nearbyint(ticks);
+	const double tolerance =
+		fmax(ns_ticks / 2, fabs(ticks) * 1e-14 + 1e-6);
+	const double whole = rounding == ROUND_UP ? ceil(ticks - tolerance)
+						  : floor(ticks + tolerance);
 
-	if (fabs(ticks - whole) > tolerance)
-		whole = rounding == ROUND_UP ? ceil(ticks) : floor(ticks);
 	if (whole <= 0)
 		return run->first_tick;
 	if (whole >= (double)(UINT64_MAX - run->first_tick))
@@ -59,7 +61,7 @@ static uint64_t share_tick(const struct run *run, double share,
 
 	if (share == 1)
 		return run->first_tick + span;
-	return tick_after(run, share * (double)span, rounding);
+	return tick_after(run, share * (double)span, 0, rounding);
 }
 
 static struct moment moment_make(const struct time_point *point,
@@ -85,7 +87,7 @@ static struct moment moment_make(const struct time_point *point,
 		if (run->tick_ns > 0)
 			moment.value = tick_after(
 				run, point->value * 1e9 / run->tick_ns,
-				rounding);
+				1 / run->tick_ns, rounding);
 		break;
 	}
 	return moment;

@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters: each key at its boundaries, regular expressions over stacks. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/core/arena.h"
+#include "report/core/diag.h"
+#include "report/core/vec.h"
+#include "report/event/run.h"
+#include "report/event/stacks.h"
+#include "report/filter/filter.h"
+#include "report/filter/stack_regex.h"
+#include "report/symbol/symbol.h"
+
+/* A run of ten seconds, a tick is a millisecond. */
+static const struct run ten_seconds = {
+	.first_tick = 1000,
+	.last_tick = 11000,
+	.tick_ns = 1e6,
+};
+
+static struct arena arena;
+
+static void spec_set(struct filter_spec *spec, const char *key,
+		     const char *value)
+{
+	struct diag diag = { .text = "" };
+
+	assert_non_null(filter_key_find(key));
+	if (filter_key_find(key)->set(spec, value, &arena, &diag))
+		fail_msg("%s", diag.text);
+}
+
+static struct filter *filter_of(const struct filter_spec *spec,
+				const struct run *run, uint64_t peak_order)
+{
+	const struct filter_context context = {
+		.run = run,
+		.peak_order = peak_order,
+	};
+	struct diag diag = { .text = "" };
+	struct filter *filter = filter_new(spec, &context, &diag);
+
+	if (!filter)
+		fail_msg("%s", diag.text);
+	return filter;
+}
+
+static bool matches_in(const struct run *run, const char *key,
+		       const char *value, const struct record *record)
+{
+	struct filter_spec spec = { 0 };
+	struct filter *filter;
+	bool result;
+
+	spec_set(&spec, key, value);
+	filter = filter_of(&spec, run, 5);
+	result = filter_match(filter, record);
+	filter_free(filter);
+	return result;
+}
+
+static bool matches(const char *key, const char *value,
+		    const struct record *record)
+{
+	return matches_in(&ten_seconds, key, value, record);
+}
+
+static struct record record_at(uint64_t alloc_tick, uint64_t free_tick)
+{
+	return (struct record){
+		.alloc_tick = alloc_tick,
+		.free_tick = free_tick,
+		.alloc_order = 3,
+		.free_order = free_tick == RECORD_NEVER ? RECORD_NEVER : 9,
+		.size = 100,
+	};
+}
+
+static void everything_passes_without_keys(void **state)
+{
+	const struct filter_spec spec = { 0 };
+	struct record early = record_at(0, 1);
+	struct record late = record_at(UINT64_MAX - 1, RECORD_NEVER);
+	struct filter *filter = filter_of(&spec, &ten_seconds, 0);
+
+	(void)state;
+	assert_true(filter_match(filter, &early));
+	assert_true(filter_match(filter, &late));
+	assert_int_equal(filter_regex_failures(filter), 0);
+	filter_free(filter);
+	filter_free(NULL);
+}
+
+static void from_and_to_include_their_moment(void **state)
+{
+	struct record before = record_at(2499, 2500);
+	struct record at = record_at(2500, RECORD_NEVER);
+	struct record after = record_at(2501, RECORD_NEVER);
+
+	(void)state;
+	assert_false(matches("from", "1.5", &before));
+	assert_true(matches("from", "1.5", &at));
+	assert_true(matches("from", "1.5", &after));
+	assert_true(matches("to", "1500ms", &before));
+	assert_true(matches("to", "1500ms", &at));
+	assert_false(matches("to", "1500ms", &after));
+	assert_true(matches("from", "15%", &at));
+	assert_false(matches("from", "15%", &before));
+	assert_true(matches("to", "15%", &at));
+	assert_false(matches("to", "15%", &after));
+	/* Between two ticks: neither bound takes in what is outside of it. */
+	assert_false(matches("from", "1.5001", &at));
+	assert_true(matches("to", "1.5001", &at));
+	assert_false(matches("to", "1.5001", &after));
+}
+
+static void the_whole_run_is_everything(void **state)
+{
+	static const uint64_t ticks[] = { 0, 999, 1000, 1001, 11000, 11001 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ticks) / sizeof(ticks[0]); i++) {
+		struct record record = record_at(ticks[i], RECORD_NEVER);
+
+		assert_true(matches("from", "0", &record));
+		assert_true(matches("from", "0%", &record));
+		assert_true(matches("to", "100%", &record));
+		assert_true(matches("to", "250%", &record));
+		assert_true(matches("to", "10", &record));
+		assert_true(matches("to", "3d", &record));
+		assert_int_equal(matches("from", "100%", &record),
+				 ticks[i] >= 11000);
+		assert_int_equal(matches("to", "0", &record), ticks[i] <= 1000);
+		assert_false(matches("from", "101%", &record));
+	}
+}
+
+static void alive_at_ends_with_the_free(void **state)
+{
+	struct record freed = record_at(2000, 3000);
+	struct record leaked = record_at(2000, RECORD_NEVER);
+	struct record moment = record_at(2000, 2000);
+
+	(void)state;
+	assert_false(matches("alive_at", "0.999", &freed));
+	assert_true(matches("alive_at", "1", &freed));
+	assert_true(matches("alive_at", "1.9999", &freed));
+	assert_false(matches("alive_at", "2", &freed));
+	assert_true(matches("alive_at", "2", &leaked));
+	assert_true(matches("alive_at", "100%", &leaked));
+	assert_true(matches("alive_at", "1000%", &leaked));
+	assert_false(matches("alive_at", "0", &leaked));
+	assert_false(matches("alive_at", "1", &moment));
+}
+
+/* All at one tick: only the numbers of the events tell them apart. */
+static void peak_is_exact_between_equal_times(void **state)
+{
+	static const struct {
+		uint64_t alloc_order, free_order;
+		bool alive, from, to;
+	} rows[] = {
+		{ 4, 5, false, false, true },
+		{ 4, 6, true, false, true },
+		{ 5, 6, true, true, true },
+		{ 5, RECORD_NEVER, true, true, true },
+		{ 6, 7, false, true, false },
+		{ 6, RECORD_NEVER, false, true, false },
+		{ 0, 1, false, false, true },
+		{ 0, RECORD_NEVER, true, false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct record record = record_at(2000, 2000);
+
+		record.alloc_order = rows[i].alloc_order;
+		record.free_order = rows[i].free_order;
+		if (record.free_order == RECORD_NEVER)
+			record.free_tick = RECORD_NEVER;
+		assert_int_equal(matches("alive_at", "peak", &record),
+				 rows[i].alive);
+		assert_int_equal(matches("from", "peak", &record),
+				 rows[i].from);
+		assert_int_equal(matches("to", "peak", &record), rows[i].to);
+	}
+}
+
+static void needs_peak_tells(void **state)
+{
+	static const char *const keys[] = { "from", "to", "alive_at" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct filter_spec spec = { 0 };
+
+		assert_false(filter_needs_peak(&spec));
+		spec_set(&spec, keys[i], "50%");
+		assert_false(filter_needs_peak(&spec));
+		spec_set(&spec, keys[i], "peak");
+		assert_true(filter_needs_peak(&spec));
+	}
+}
+
+static void lifetimes_are_opposites(void **state)
+{
+	struct record freed = record_at(2000, 3000);
+	struct record leaked = record_at(2000, RECORD_NEVER);
+
+	(void)state;
+	assert_true(matches("lifetime", "all", &freed));
+	assert_true(matches("lifetime", "all", &leaked));
+	assert_false(matches("lifetime", "only_leaked", &freed));
+	assert_true(matches("lifetime", "only_leaked", &leaked));
+	assert_true(matches("lifetime", "only_temporary", &freed));
+	assert_false(matches("lifetime", "only_temporary", &leaked));
+}
+
+static void sizes_are_inclusive(void **state)
+{
+	struct record record = record_at(2000, 3000);
+
+	(void)state;
+	record.size = 1024;
+	assert_true(matches("size_min", "1KiB", &record));
+	assert_true(matches("size_max", "0x400", &record));
+	assert_false(matches("size_min", "1025", &record));
+	assert_false(matches("size_max", "1023", &record));
+	record.size = 0;
+	assert_true(matches("size_min", "0", &record));
+	assert_true(matches("size_max", "0", &record));
+	record.size = UINT64_MAX;
+	assert_true(matches("size_min", "0xffffffffffffffff", &record));
+}
+
+static void finds_tick(const struct run *run, const char *text,
+		       uint64_t tick, uint64_t step)
+{
+	struct record at = record_at(tick, RECORD_NEVER);
+	struct record before = record_at(tick - step, RECORD_NEVER);
+	struct record after = record_at(tick + step, RECORD_NEVER);
+
+	assert_true(matches_in(run, "from", text, &at));
+	assert_true(matches_in(run, "to", text, &at));
+	assert_true(matches_in(run, "alive_at", text, &at));
+	assert_false(matches_in(run, "from", text, &before));
+	assert_true(matches_in(run, "to", text, &before));
+	assert_true(matches_in(run, "from", text, &after));
+	assert_false(matches_in(run, "to", text, &after));
+	assert_false(matches_in(run, "alive_at", text, &after));
+	assert_true(matches_in(run, "to", "100%", &after));
+}
+
+/*
+ * The time that a report prints finds its tick again at any clock rate, and
+ * no other that is two nanoseconds away.
+ */
+static void printed_times_find_their_tick(void **state)
+{
+	static const double rates[] = { 1, 0.357142857142857, 0.333, 41.6667,
+					1e6 };
+
+	(void)state;
+	srand48(1);
+	for (int i = 0; i < 20000; i++) {
+		struct run run = {
+			.first_tick = (uint64_t)lrand48() << 20,
+			.tick_ns = rates[i % 5],
+		};
+		uint64_t step = run.tick_ns < 1 ? 6 : 1;
+		uint64_t ticks = (uint64_t)lrand48() >> (i % 31);
+		char text[64];
+
+		ticks = ticks * (1 + (uint64_t)(i % 4096)) + 8;
+		run.last_tick = run.first_tick + 2 * ticks;
+		snprintf(text, sizeof(text), "%.9f",
+			 run_seconds(&run, run.first_tick + ticks));
+		finds_tick(&run, text, run.first_tick + ticks, step);
+	}
+}
+
+static bool matches_all(const struct filter_spec *spec,
+			const struct record *record)
+{
+	struct filter *filter = filter_of(spec, &ten_seconds, 5);
+	bool result = filter_match(filter, record);
+
+	filter_free(filter);
+	return result;
+}
+
+/* Any set of keys passes exactly what each of its keys passes. */
+static void keys_are_anded(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "from", "2" },	 { "to", "80%" },
+		{ "alive_at", "4.5" },	 { "lifetime", "only_temporary" },
+		{ "size_min", "50" },	 { "size_max", "150" },
+		{ "alive_at", "peak" },
+	};
+	enum { PAIRS = sizeof(pairs) / sizeof(pairs[0]) };
+
+	(void)state;
+	srand48(2);
+	for (int i = 0; i < 5000; i++) {
+		uint64_t start = 1000 + (uint64_t)lrand48() % 10000;
+		uint64_t end = start + (uint64_t)lrand48() % 5000;
+		struct record record =
+			record_at(start, lrand48() % 3 ? end : RECORD_NEVER);
+		unsigned chosen = (unsigned)lrand48() % (1U << PAIRS);
+		struct filter_spec spec = { 0 };
+		bool expected = true;
+
+		record.size = (uint64_t)lrand48() % 200;
+		if (chosen & 1U << (PAIRS - 1))
+			chosen &= ~4U; /* the same key twice */
+		for (int k = 0; k < PAIRS; k++) {
+			if (!(chosen & 1U << k))
+				continue;
+			spec_set(&spec, pairs[k][0], pairs[k][1]);
+			expected &= matches(pairs[k][0], pairs[k][1], &record);
+		}
+		assert_int_equal(matches_all(&spec, &record), expected);
+	}
+}
+
+/* --- functions --- */
+
+struct tree {
+	struct module_map modules;
+	struct stacks stacks;
+	struct symbols *symbols;
+	uint32_t outer, middle, inner, other;
+};
+
+static void tree_init(struct tree *tree)
+{
+	memset(tree, 0, sizeof(*tree));
+	assert_int_equal(stacks_init(&tree->stacks), 0);
+	tree->symbols = symbols_new(&tree->modules, NULL, 0);
+	assert_non_null(tree->symbols);
+	tree->outer = stacks_child(&tree->stacks, STACKS_ROOT, 0x1111);
+	tree->middle = stacks_child(&tree->stacks, tree->outer, 0x2222);
+	tree->inner = stacks_child(&tree->stacks, tree->middle, 0x3333);
+	tree->other = stacks_child(&tree->stacks, tree->outer, 0x4444);
+}
+
+static void tree_done(struct tree *tree)
+{
+	symbols_free(tree->symbols);
+	stacks_done(&tree->stacks);
+}
+
+static const char *name_of(struct tree *tree, uint64_t pc)
+{
+	size_t count;
+
+	return symbols_resolve(tree->symbols, pc, &count)->function;
+}
+
+static struct filter *regex_filter(struct tree *tree, const char *key,
+				   const char *pattern)
+{
+	const struct filter_context context = {
+		.run = &ten_seconds,
+		.stacks = &tree->stacks,
+		.symbols = tree->symbols,
+	};
+	struct filter_spec spec = { 0 };
+	struct diag diag = { .text = "" };
+	struct filter *filter;
+
+	spec_set(&spec, key, pattern);
+	filter = filter_new(&spec, &context, &diag);
+	if (!filter)
+		fail_msg("%s", diag.text);
+	return filter;
+}
+
+static bool passes(struct filter *filter, uint32_t stack)
+{
+	struct record record = record_at(2000, RECORD_NEVER);
+
+	record.stack = stack;
+	return filter_match(filter, &record);
+}
+
+static void some_frame_must_match(void **state)
+{
+	struct tree tree;
+	struct filter *filter;
+
+	(void)state;
+	tree_init(&tree);
+	filter = regex_filter(&tree, "function_regex", name_of(&tree, 0x2222));
+	for (int again = 0; again < 2; again++) {
+		assert_true(passes(filter, tree.inner));
+		assert_true(passes(filter, tree.middle));
+		assert_false(passes(filter, tree.outer));
+		assert_false(passes(filter, tree.other));
+		assert_false(passes(filter, STACKS_ROOT));
+	}
+	filter_free(filter);
+	filter = regex_filter(&tree, "function_regex", name_of(&tree, 0x1111));
+	assert_true(passes(filter, tree.inner));
+	assert_true(passes(filter, tree.other));
+	filter_free(filter);
+	tree_done(&tree);
+}
+
+static void no_frame_may_match(void **state)
+{
+	struct tree tree;
+	struct filter *filter;
+
+	(void)state;
+	tree_init(&tree);
+	filter = regex_filter(&tree, "negative_function_regex",
+			      name_of(&tree, 0x2222));
+	assert_false(passes(filter, tree.inner));
+	assert_true(passes(filter, tree.outer));
+	assert_true(passes(filter, tree.other));
+	assert_true(passes(filter, STACKS_ROOT));
+	filter_free(filter);
+	tree_done(&tree);
+}
+
+static void the_tree_may_grow(void **state)
+{
+	struct tree tree;
+	struct filter *filter;
+	uint32_t node;
+
+	(void)state;
+	tree_init(&tree);
+	filter = regex_filter(&tree, "function_regex", name_of(&tree, 0x4444));
+	assert_false(passes(filter, tree.inner));
+	node = tree.other;
+	for (uint64_t pc = 0x10000; pc < 0x13000; pc++)
+		node = stacks_child(&tree.stacks, node, pc);
+	assert_true(passes(filter, node));
+	assert_true(passes(filter, tree.stacks.nodes[node].parent));
+	assert_false(passes(filter, tree.inner));
+	filter_free(filter);
+	tree_done(&tree);
+}
+
+/* Patterns are searched anywhere, case counts unless the pattern says so. */
+static void patterns_are_unanchored_and_sensitive(void **state)
+{
+	struct tree tree;
+	struct filter *filter;
+
+	(void)state;
+	tree_init(&tree);
+	assert_non_null(strstr(name_of(&tree, 0x1111), "x111"));
+	filter = regex_filter(&tree, "function_regex", "x111");
+	assert_true(passes(filter, tree.outer));
+	filter_free(filter);
+	filter = regex_filter(&tree, "function_regex", "X111");
+	assert_false(passes(filter, tree.outer));
+	filter_free(filter);
+	filter = regex_filter(&tree, "function_regex", "(?i)X111");
+	assert_true(passes(filter, tree.outer));
+	filter_free(filter);
+	tree_done(&tree);
+}
+
+/* What "7.?7" finds. */
+static bool has_near_sevens(const char *name)
+{
+	const char *seven = strchr(name, '7');
+
+	for (; seven; seven = strchr(seven + 1, '7'))
+		if (seven[1] == '7' || (seven[1] && seven[2] == '7'))
+			return true;
+	return false;
+}
+
+/* A random tree, against a search of each stack frame by frame. */
+static void answers_equal_a_plain_search(void **state)
+{
+	enum { NODES = 3000 };
+	struct tree tree;
+	struct filter *filter;
+	struct stacks_node *nodes;
+
+	(void)state;
+	srand48(3);
+	tree_init(&tree);
+	while (tree.stacks.count < NODES)
+		stacks_child(&tree.stacks,
+			     (uint32_t)lrand48() % tree.stacks.count,
+			     0x100000 + (uint64_t)lrand48() % 0x400);
+	filter = regex_filter(&tree, "function_regex", "7.?7");
+	nodes = tree.stacks.nodes;
+	for (int i = 0; i < 2 * NODES; i++) {
+		uint32_t stack = (uint32_t)lrand48() % NODES;
+		uint32_t n = stack;
+		bool expected = false;
+
+		for (; n != STACKS_ROOT; n = nodes[n].parent)
+			expected |= has_near_sevens(
+				name_of(&tree, nodes[n].pc_key));
+		assert_int_equal(passes(filter, stack), expected);
+	}
+	filter_free(filter);
+	tree_done(&tree);
+}
+
+/* --- values --- */
+
+static void refused(const char *key, const char *value, const char *message)
+{
+	struct filter_spec spec = { 0 };
+	struct diag diag = { .text = "" };
+
+	assert_int_equal(filter_key_find(key)->set(&spec, value, &arena, &diag),
+			 -EINVAL);
+	assert_string_equal(diag.text, message);
+}
+
+static void bad_values_are_refused(void **state)
+{
+	static const char time_hint[] =
+		" is not a time; allowed: seconds from the start (1.5, 250ms, "
+		"1h30m), a share of the run (12.5%), peak";
+	static const char *const times[] = { "",     "x",	 "-1", "1 2",
+					     "1.5.", "peaks", "-5%", "5%%" };
+	char message[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		snprintf(message, sizeof(message), "\"%s\"%s", times[i],
+			 time_hint);
+		refused("from", times[i], message);
+		refused("to", times[i], message);
+		refused("alive_at", times[i], message);
+	}
+	refused("lifetime", "only_leak",
+		"\"only_leak\" is not a lifetime; did you mean "
+		"\"only_leaked\"? Allowed: all, only_leaked, only_temporary");
+	refused("lifetime", "zzz",
+		"\"zzz\" is not a lifetime; allowed: all, only_leaked, "
+		"only_temporary");
+	refused("size_min", "12q",
+		"\"12q\" is not a number of bytes; allowed: 4096, 64KiB, "
+		"10MB, 0x1000");
+	refused("size_max", "-1",
+		"\"-1\" is not a number of bytes; allowed: 4096, 64KiB, "
+		"10MB, 0x1000");
+	refused("function_regex", "a(b",
+		"\"a(b\" is not a regular expression: missing closing "
+		"parenthesis, at byte 3 of it");
+	refused("negative_function_regex", "[z-a]",
+		"\"[z-a]\" is not a regular expression: range out of order in "
+		"character class, at byte 3 of it");
+	assert_null(filter_key_find("form"));
+}
+
+static void exclusive_conditions_are_refused(void **state)
+{
+	struct diag diag = { .text = "" };
+	struct filter_spec spec = { 0 };
+
+	(void)state;
+	spec_set(&spec, "size_min", "10");
+	spec_set(&spec, "size_max", "10");
+	spec_set(&spec, "from", "50%");
+	spec_set(&spec, "to", "1");
+	assert_int_equal(filter_spec_check(&spec, &diag), 0);
+	spec_set(&spec, "to", "49%");
+	assert_int_equal(filter_spec_check(&spec, &diag), -EINVAL);
+	assert_string_equal(diag.text, "from is later than to: no allocation "
+				       "could pass");
+	spec_set(&spec, "size_min", "11");
+	assert_int_equal(filter_spec_check(&spec, &diag), -EINVAL);
+	assert_string_equal(diag.text, "size_min is greater than size_max: no "
+				       "allocation could pass");
+}
+
+/* --- runaway patterns --- */
+
+static void runaway_patterns_are_cut_short(void **state)
+{
+	struct module module = {
+		.start = 0x10000,
+		.end = 0x20000,
+		.path = "/nonexistent/"
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+		.name = "/nonexistent/"
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+		.unload_tick = MODULE_NEVER_UNLOADED,
+	};
+	struct tree tree;
+	struct filter *filter;
+	uint32_t node;
+
+	(void)state;
+	tree_init(&tree);
+	module_map_build(&tree.modules, &module, 1);
+	node = stacks_child(&tree.stacks, STACKS_ROOT, 0x12345);
+	assert_non_null(strstr(name_of(&tree, 0x12345), "aaaa!"));
+	filter = regex_filter(&tree, "function_regex", "(a+)+$");
+	assert_false(passes(filter, node));
+	assert_int_equal(filter_regex_failures(filter), 1);
+	assert_false(passes(filter, node));
+	assert_int_equal(filter_regex_failures(filter), 1);
+	filter_free(filter);
+	tree_done(&tree);
+}
+
+static int arena_clear(void **state)
+{
+	(void)state;
+	arena_done(&arena);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_passes_without_keys),
+		cmocka_unit_test(from_and_to_include_their_moment),
+		cmocka_unit_test(the_whole_run_is_everything),
+		cmocka_unit_test(alive_at_ends_with_the_free),
+		cmocka_unit_test(peak_is_exact_between_equal_times),
+		cmocka_unit_test(needs_peak_tells),
+		cmocka_unit_test(lifetimes_are_opposites),
+		cmocka_unit_test(sizes_are_inclusive),
+		cmocka_unit_test(printed_times_find_their_tick),
+		cmocka_unit_test(keys_are_anded),
+		cmocka_unit_test(some_frame_must_match),
+		cmocka_unit_test(no_frame_may_match),
+		cmocka_unit_test(the_tree_may_grow),
+		cmocka_unit_test(patterns_are_unanchored_and_sensitive),
+		cmocka_unit_test(answers_equal_a_plain_search),
+		cmocka_unit_test(bad_values_are_refused),
+		cmocka_unit_test(exclusive_conditions_are_refused),
+		cmocka_unit_test(runaway_patterns_are_cut_short),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, arena_clear);
+}
