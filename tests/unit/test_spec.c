@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: MIT */
+/* Spec files and --view: what is read, and the text of every refusal. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/core/diag.h"
+#include "report/spec.h"
+#include "report/spec_keys.h"
+
+#define ALL_VIEW_KEYS                                                          \
+	"title, artifacts, sort_by, order, count, cost, from, to, alive_at, "  \
+	"lifetime, size_min, size_max, function_regex, "                       \
+	"negative_function_regex"
+#define ALL_ARTIFACTS                                                          \
+	"flamegraph, folded, tree, allocations, groups, timeline, summary, "   \
+	"mmaps, mallopts"
+
+static void reads(struct spec *spec, const char *text)
+{
+	char message[2048];
+	struct diag diag;
+
+	if (spec_read(spec, "a.ini", text, strlen(text), &diag) == 0)
+		return;
+	diag_format(&diag, message, sizeof(message));
+	fail_msg("%s", message);
+}
+
+static void refuses_bytes(const char *text, size_t len, const char *expected)
+{
+	char message[2048];
+	struct spec spec;
+	struct diag diag;
+
+	assert_int_equal(spec_read(&spec, "a.ini", text, len, &diag), -EINVAL);
+	diag_format(&diag, message, sizeof(message));
+	assert_string_equal(message, expected);
+	assert_int_equal(spec.view_count, 0);
+	assert_null(spec.arena.blocks);
+	assert_int_equal(spec_read(&spec, "a.ini", text, len, NULL), -EINVAL);
+}
+
+static void refuses(const char *text, const char *expected)
+{
+	refuses_bytes(text, strlen(text), expected);
+}
+
+/* --- what is read --- */
+
+static void an_empty_file_asks_for_all_pages(void **state)
+{
+	struct spec spec;
+
+	(void)state;
+	reads(&spec, "");
+	assert_string_equal(spec.path, "a.ini");
+	assert_null(spec.title);
+	assert_null(spec.output);
+	assert_int_equal(spec.page_count, 2);
+	assert_ptr_equal(spec.pages[0], page_find("html"));
+	assert_ptr_equal(spec.pages[1], page_find("markdown"));
+	assert_int_equal(spec.theme, THEME_AUTO);
+	assert_int_equal(spec.view_count, 0);
+	spec_done(&spec);
+	assert_null(spec.path);
+	spec_done(&spec);
+}
+
+static void the_report_section_is_read(void **state)
+{
+	struct spec spec;
+
+	(void)state;
+	reads(&spec, "# a comment\n"
+		     "[report] ; another\n"
+		     "title = Nightly; build ; a third\n"
+		     "output: out/dir\n"
+		     "pages = markdown\n"
+		     "theme = dark");
+	assert_string_equal(spec.title, "Nightly; build");
+	assert_string_equal(spec.output, "out/dir");
+	assert_int_equal(spec.page_count, 1);
+	assert_ptr_equal(spec.pages[0], page_find("markdown"));
+	assert_int_equal(spec.theme, THEME_DARK);
+	spec_done(&spec);
+	reads(&spec, "[report]\npages = none\ntheme = light\n");
+	assert_int_equal(spec.page_count, 0);
+	assert_int_equal(spec.theme, THEME_LIGHT);
+	spec_done(&spec);
+	reads(&spec, "[ report ]\npages =markdown ,html\n");
+	assert_int_equal(spec.page_count, 2);
+	assert_ptr_equal(spec.pages[0], page_find("markdown"));
+	spec_done(&spec);
+}
+
+static void a_view_has_defaults(void **state)
+{
+	struct spec spec;
+	const struct spec_view *view;
+
+	(void)state;
+	reads(&spec, "\n[view all-of.it_1]\n");
+	assert_int_equal(spec.view_count, 1);
+	view = &spec.views[0];
+	assert_string_equal(view->name, "all-of.it_1");
+	assert_string_equal(view->title, "all-of.it_1");
+	assert_int_equal(view->line, 2);
+	assert_int_equal(view->sort_by, SORT_DEFAULT);
+	assert_false(view->has_order);
+	assert_true(view->count == SORT_NO_COUNT);
+	assert_false(view->cost_by_count);
+	assert_int_equal(view->artifact_count, 2);
+	assert_ptr_equal(view->artifacts[0], &artifact_flamegraph);
+	assert_ptr_equal(view->artifacts[1], &artifact_tree);
+	assert_int_equal(view->filter.lifetime, LIFETIME_ALL);
+	assert_int_equal(view->filter.alive_at.kind, TIME_UNSET);
+	spec_done(&spec);
+}
+
+static void every_view_key_is_read(void **state)
+{
+	struct spec spec;
+	const struct spec_view *view;
+
+	(void)state;
+	reads(&spec, "[view v]\n"
+		     "title = A title\n"
+		     "artifacts = groups, folded\n"
+		     "sort_by = all.leaked_count\n"
+		     "order = dsc\n"
+		     "count = 20\n"
+		     "cost = count\n"
+		     "from = 1.5\n"
+		     "to = 90%\n"
+		     "alive_at = peak\n"
+		     "lifetime = only_leaked\n"
+		     "size_min = 1KiB\n"
+		     "size_max = 0x2000\n"
+		     "function_regex = ^std::vector<.*>::push_back\n"
+		     "negative_function_regex = a;b=c[ ];d\n");
+	view = &spec.views[0];
+	assert_string_equal(view->title, "A title");
+	assert_int_equal(view->artifact_count, 2);
+	assert_ptr_equal(view->artifacts[0], &artifact_groups);
+	assert_ptr_equal(view->artifacts[1], &artifact_folded);
+	assert_int_equal(view->sort_by, SORT_ALL_LEAKED_COUNT);
+	assert_true(view->has_order);
+	assert_int_equal(view->order, SORT_DESCENDING);
+	assert_int_equal(view->count, 20);
+	assert_true(view->cost_by_count);
+	assert_int_equal(view->filter.from.kind, TIME_SECONDS);
+	assert_true(view->filter.from.value == 1.5);
+	assert_int_equal(view->filter.to.kind, TIME_SHARE);
+	assert_true(view->filter.to.value == 0.9);
+	assert_int_equal(view->filter.alive_at.kind, TIME_PEAK);
+	assert_int_equal(view->filter.lifetime, LIFETIME_ONLY_LEAKED);
+	assert_int_equal(view->filter.size_min, 1024);
+	assert_int_equal(view->filter.size_max, 8192);
+	assert_string_equal(view->filter.function_regex,
+			    "^std::vector<.*>::push_back");
+	assert_string_equal(view->filter.negative_function_regex,
+			    "a;b=c[ ];d");
+	spec_done(&spec);
+}
+
+static void sort_names_match_their_numbers(void **state)
+{
+	static const struct {
+		const char *name;
+		enum sort_by sort_by;
+	} rows[] = {
+		{ "timestamp", SORT_TIMESTAMP },
+		{ "address", SORT_ADDRESS },
+		{ "size", SORT_SIZE },
+		{ "only_matched.min_timestamp", SORT_MATCHED_MIN_TIMESTAMP },
+		{ "only_matched.max_timestamp", SORT_MATCHED_MAX_TIMESTAMP },
+		{ "only_matched.interval", SORT_MATCHED_INTERVAL },
+		{ "only_matched.allocated_count",
+		  SORT_MATCHED_ALLOCATED_COUNT },
+		{ "only_matched.leaked_count", SORT_MATCHED_LEAKED_COUNT },
+		{ "only_matched.size", SORT_MATCHED_SIZE },
+		{ "all.min_timestamp", SORT_ALL_MIN_TIMESTAMP },
+		{ "all.max_timestamp", SORT_ALL_MAX_TIMESTAMP },
+		{ "all.interval", SORT_ALL_INTERVAL },
+		{ "all.allocated_count", SORT_ALL_ALLOCATED_COUNT },
+		{ "all.leaked_count", SORT_ALL_LEAKED_COUNT },
+		{ "all.size", SORT_ALL_SIZE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct spec spec;
+		char text[128];
+
+		snprintf(text, sizeof(text), "[view v]\nsort_by = %s\n",
+			 rows[i].name);
+		reads(&spec, text);
+		assert_int_equal(spec.views[0].sort_by, rows[i].sort_by);
+		spec_done(&spec);
+	}
+	assert_null(sort_names[sizeof(rows) / sizeof(rows[0])]);
+}
+
+/* inih would take the second key for more of the first one's value. */
+static void indentation_means_nothing(void **state)
+{
+	struct spec spec;
+
+	(void)state;
+	reads(&spec, "  [view v]\r\n\ttitle = x\r\n    count = 3 ; rows\r\n"
+		     "  ; comment\r\n   \r\ncost = bytes\r\n");
+	assert_string_equal(spec.views[0].title, "x");
+	assert_int_equal(spec.views[0].count, 3);
+	spec_done(&spec);
+	reads(&spec, "\xef\xbb\xbf[view v]\ncount = all\n");
+	assert_int_equal(spec.view_count, 1);
+	assert_true(spec.views[0].count == SORT_NO_COUNT);
+	spec_done(&spec);
+}
+
+static void many_views_keep_their_order(void **state)
+{
+	enum { VIEWS = 1000 };
+	char *text = malloc(VIEWS * 64);
+	struct spec spec;
+	size_t len = 0;
+
+	(void)state;
+	assert_non_null(text);
+	for (int i = 0; i < VIEWS; i++)
+		len += (size_t)snprintf(text + len, 64,
+					"[view v%d]\ncount = %d\n", i, i + 1);
+	reads(&spec, text);
+	assert_int_equal(spec.view_count, VIEWS);
+	for (int i = 0; i < VIEWS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "v%d", i);
+		assert_string_equal(spec.views[i].name, name);
+		assert_int_equal(spec.views[i].count, i + 1);
+		assert_int_equal(spec.views[i].line, 2 * i + 1);
+	}
+	spec_done(&spec);
+	free(text);
+}
+
+/* --- refusals --- */
+
+static void unknown_keys_name_the_nearest(void **state)
+{
+	(void)state;
+	refuses("[view leaks]\n\nlifetme = only_leaked\n",
+		"a.ini:3: unknown key \"lifetme\" in [view]; did you mean "
+		"\"lifetime\"? Allowed: " ALL_VIEW_KEYS);
+	refuses("[view leaks]\nqqqqqqqqqqqqqqq = 1\n",
+		"a.ini:2: unknown key \"qqqqqqqqqqqqqqq\" in [view]; allowed: "
+		ALL_VIEW_KEYS);
+	refuses("[report]\ntitel = x\n",
+		"a.ini:2: unknown key \"titel\" in [report]; did you mean "
+		"\"title\"? Allowed: title, output, pages, theme");
+	refuses("[report]\nlifetime = all\n",
+		"a.ini:2: unknown key \"lifetime\" in [report]; allowed: "
+		"title, output, pages, theme");
+	refuses("[report]\nTITLE = x\n",
+		"a.ini:2: unknown key \"TITLE\" in [report]; allowed: title, "
+		"output, pages, theme");
+	refuses("[report]\n= x\n",
+		"a.ini:2: unknown key \"\" in [report]; allowed: title, "
+		"output, pages, theme");
+	refuses("title = x\n[report]\n",
+		"a.ini:1: \"title\" stands before any section; allowed: "
+		"[report], [view NAME]");
+}
+
+static void unknown_sections_name_the_nearest(void **state)
+{
+	(void)state;
+	refuses("[reports]\n", "a.ini:1: unknown section [reports]; did you "
+			       "mean [report]? Allowed: [report], [view NAME]");
+	refuses("[veiw leaks]\n",
+		"a.ini:1: unknown section [veiw leaks]; did you mean [view]? "
+		"Allowed: [report], [view NAME]");
+	refuses("[budget]\nx = 1\n",
+		"a.ini:1: unknown section [budget]; allowed: [report], [view "
+		"NAME]");
+	refuses("[report]\n[]\n", "a.ini:2: unknown section []; allowed: "
+				  "[report], [view NAME]");
+	refuses("[report x]\n",
+		"a.ini:1: unknown section [report x]; did you mean [report]? "
+		"Allowed: [report], [view NAME]");
+}
+
+static void bad_section_lines_are_refused(void **state)
+{
+	(void)state;
+	refuses("\n[view\ncount = 1\n",
+		"a.ini:2: a section without its ]; allowed: [report], [view "
+		"NAME]");
+	refuses("[view a] count = 1\n",
+		"a.ini:1: text after the ] of a section; allowed: a comment");
+	refuses("[view 123456789012345678901234567890123456789012345]\n",
+		"a.ini:1: a section's name of 50 bytes; allowed: up to 49");
+	refuses("[view]\n", "a.ini:1: a view without a name; allowed: [view "
+			    "NAME]");
+	refuses("[view .hidden]\n",
+		"a.ini:1: \".hidden\" is not a view's name; allowed: letters, "
+		"digits, _ . -, not beginning with a dot");
+	refuses("[view a/../b]\n",
+		"a.ini:1: \"a/../b\" is not a view's name; allowed: letters, "
+		"digits, _ . -, not beginning with a dot");
+	refuses("[view two words]\n",
+		"a.ini:1: \"two words\" is not a view's name; allowed: "
+		"letters, digits, _ . -, not beginning with a dot");
+}
+
+static void repetition_is_refused(void **state)
+{
+	(void)state;
+	refuses("[view a]\ncount = 1\norder = asc\ncount = 1\n",
+		"a.ini:4: count stands twice");
+	refuses("[view a]\nsize_min = 1\nsize_min = 2\n",
+		"a.ini:3: size_min stands twice");
+	refuses("[report]\ntitle = a\ntitle = b\n",
+		"a.ini:3: title stands twice");
+	refuses("[view a]\n[view b]\n[view a]\n",
+		"a.ini:3: [view a] stands twice, first in line 1");
+	refuses("\n[report]\n[view b]\n[report]\n",
+		"a.ini:4: [report] stands twice, first in line 2");
+	refuses("[view a]\nartifacts = tree, folded, tree\n",
+		"a.ini:2: artifacts: \"tree\" stands twice");
+}
+
+static void bad_values_are_refused(void **state)
+{
+	(void)state;
+	refuses("[view a]\norder = desc\n",
+		"a.ini:2: order: \"desc\" is not an order; did you mean "
+		"\"dsc\"? Allowed: asc, dsc");
+	refuses("[view a]\ncost = blocks\n",
+		"a.ini:2: cost: \"blocks\" is not a cost; allowed: bytes, "
+		"count");
+	refuses("[view a]\ncount = 0\n",
+		"a.ini:2: count: \"0\" is not a number of rows; allowed: 1 "
+		"and more, all");
+	refuses("[view a]\ncount = ten\n",
+		"a.ini:2: count: \"ten\" is not a number of rows; allowed: 1 "
+		"and more, all");
+	refuses("[view a]\nartifacts = flamgraph\n",
+		"a.ini:2: artifacts: \"flamgraph\" is not an artifact; did "
+		"you mean \"flamegraph\"? Allowed: " ALL_ARTIFACTS);
+	refuses("[view a]\nartifacts = tree,\n",
+		"a.ini:2: artifacts: \"\" is not an artifact; allowed: "
+		ALL_ARTIFACTS);
+	refuses("[report]\npages = htm\n",
+		"a.ini:2: pages: \"htm\" is not a page; did you mean "
+		"\"html\"? Allowed: html, markdown, none");
+	refuses("[report]\npages = html, none\n",
+		"a.ini:2: pages: \"none\" stands beside a page");
+	refuses("[report]\ntheme = black\n",
+		"a.ini:2: theme: \"black\" is not a theme; allowed: auto, "
+		"light, dark");
+	refuses("[view a]\nsize_min = 12q\n",
+		"a.ini:2: size_min: \"12q\" is not a number of bytes; "
+		"allowed: 4096, 64KiB, 10MB, 0x1000");
+	refuses("[view a]\nfunction_regex = a(b\n",
+		"a.ini:2: function_regex: \"a(b\" is not a regular "
+		"expression: missing closing parenthesis, at byte 3 of it");
+	refuses("[view a]\nsort_by = all.sise\n",
+		"a.ini:2: sort_by: \"all.sise\" is not a sort key; did you "
+		"mean \"all.size\"? Allowed: timestamp, address, size, "
+		"only_matched.min_timestamp, only_matched.max_timestamp, "
+		"only_matched.interval, only_matched.allocated_count, "
+		"only_matched.leaked_count, only_matched.size, "
+		"all.min_timestamp, all.max_timestamp, all.interval, "
+		"all.allocated_count, all.leaked_count, all.size");
+}
+
+static void missing_values_are_refused(void **state)
+{
+	(void)state;
+	refuses("[view a]\nlifetime =\n",
+		"a.ini:2: lifetime has no value; allowed: lifetime = WORD");
+	refuses("[report]\ntitle = ; nothing\n",
+		"a.ini:2: title has no value; allowed: title = TEXT");
+	refuses("[view a]\nlifetime\n[view b]\n",
+		"a.ini:2: neither a key nor a section; allowed: KEY = VALUE, "
+		"[report], [view NAME], ; COMMENT");
+	/* The first of two errors is the one to mend. */
+	refuses("[view a]\nlifetime\nfoo = 1\n",
+		"a.ini:2: neither a key nor a section; allowed: KEY = VALUE, "
+		"[report], [view NAME], ; COMMENT");
+	refuses("[view a]\ncount = x\nlifetime\n",
+		"a.ini:2: count: \"x\" is not a number of rows; allowed: 1 "
+		"and more, all");
+}
+
+static void contradictions_are_refused(void **state)
+{
+	(void)state;
+	refuses("\n[view a]\nsize_min = 2\nsize_max = 1\n[view b]\nx = 1\n",
+		"a.ini:2: [view a]: size_min is greater than size_max: no "
+		"allocation could pass");
+	refuses("[view a]\nfrom = 60%\nto = 50%\n",
+		"a.ini:1: [view a]: from is later than to: no allocation "
+		"could pass");
+	refuses("[view a]\nsort_by = size\nartifacts = tree, groups\n",
+		"a.ini:1: [view a]: sort_by = size is an order of "
+		"allocations, not of groups; allowed: only_matched.… and "
+		"all.…");
+	refuses("[view a]\nsort_by = all.size\nartifacts = allocations\n",
+		"a.ini:1: [view a]: sort_by = all.size is an order of groups, "
+		"not of allocations; allowed: timestamp, address, size");
+}
+
+static void hostile_text_is_refused(void **state)
+{
+	static const char nul[] = "[report]\ntitle = a\0b\n";
+	char line[512];
+	char text[600];
+
+	(void)state;
+	refuses_bytes(nul, sizeof(nul) - 1,
+		      "a.ini:2: a NUL byte; allowed: UTF-8 text without any");
+	refuses("[report]\ntitle = a\xff\n",
+		"a.ini:2: \"a\xef\xbf\xbd\" holds control characters or bytes "
+		"that are not UTF-8");
+	refuses("[report]\ntitle = a\tb\n",
+		"a.ini:2: \"a\xef\xbf\xbd"
+		"b\" holds control characters or bytes that are not UTF-8");
+	refuses("[report]\n\x1b[2J = b\n",
+		"a.ini:2: \"\xef\xbf\xbd[2J\" holds control characters or "
+		"bytes that are not UTF-8");
+	/* inih would go on in the middle of the line. */
+	memset(line, 'x', 198 - strlen("title = "));
+	line[198 - strlen("title = ")] = '\0';
+	snprintf(text, sizeof(text), "[report]\ntitle = %s\n", line);
+	{
+		struct spec spec;
+
+		reads(&spec, text);
+		assert_string_equal(spec.title, line);
+		spec_done(&spec);
+	}
+	snprintf(text, sizeof(text), "[report]\ntitle = %sx\n", line);
+	refuses(text, "a.ini:2: a line of 199 bytes; allowed: up to 198");
+}
+
+/* --- files --- */
+
+static void files_are_loaded(void **state)
+{
+	char path[] = "/tmp/memprof-test-spec-XXXXXX";
+	char expected[512], message[2048];
+	int fd = mkstemp(path);
+	struct diag diag;
+	struct spec spec;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "[view a]\n", 9), 9);
+	assert_int_equal(spec_load(&spec, path, &diag), 0);
+	assert_string_equal(spec.path, path);
+	assert_int_equal(spec.view_count, 1);
+	spec_done(&spec);
+	assert_int_equal(ftruncate(fd, 2 * 1024 * 1024), 0);
+	assert_int_equal(spec_load(&spec, path, &diag), -EINVAL);
+	snprintf(expected, sizeof(expected),
+		 "%s: larger than a spec file may be; allowed: up to 1048576 "
+		 "bytes",
+		 path);
+	diag_format(&diag, message, sizeof(message));
+	assert_string_equal(message, expected);
+	close(fd);
+	unlink(path);
+	assert_int_equal(spec_load(&spec, path, &diag), -ENOENT);
+	snprintf(expected, sizeof(expected), "%s: No such file or directory",
+		 path);
+	diag_format(&diag, message, sizeof(message));
+	assert_string_equal(message, expected);
+	assert_int_equal(spec_load(&spec, "/", &diag), -EISDIR);
+	diag_format(&diag, message, sizeof(message));
+	assert_string_equal(message, "/: Is a directory");
+	spec_done(&spec);
+}
+
+/* --- --view --- */
+
+static void queries(struct spec *spec, const char *query)
+{
+	struct diag diag;
+	char message[2048];
+
+	if (spec_view_parse(spec, query, &artifact_allocations, &diag) == 0)
+		return;
+	diag_format(&diag, message, sizeof(message));
+	fail_msg("%s", message);
+}
+
+static void refuses_query(const char *query, const char *expected)
+{
+	struct diag diag;
+	struct spec spec;
+	char message[2048];
+
+	assert_int_equal(
+		spec_view_parse(&spec, query, &artifact_allocations, &diag),
+		-EINVAL);
+	diag_format(&diag, message, sizeof(message));
+	assert_string_equal(message, expected);
+	assert_null(spec.arena.blocks);
+}
+
+static void queries_are_read(void **state)
+{
+	struct spec spec;
+	const struct spec_view *view;
+
+	(void)state;
+	queries(&spec, "lifetime=only_leaked&size_min=1KiB&sort_by=size&"
+		       "order=dsc&count=3");
+	view = &spec.views[0];
+	assert_int_equal(spec.view_count, 1);
+	assert_string_equal(spec.path, "--view");
+	assert_string_equal(view->name, "view");
+	assert_int_equal(view->line, 0);
+	assert_int_equal(view->artifact_count, 1);
+	assert_ptr_equal(view->artifacts[0], &artifact_allocations);
+	assert_int_equal(view->filter.lifetime, LIFETIME_ONLY_LEAKED);
+	assert_int_equal(view->filter.size_min, 1024);
+	assert_int_equal(view->sort_by, SORT_SIZE);
+	assert_int_equal(view->count, 3);
+	spec_done(&spec);
+	queries(&spec, "");
+	assert_int_equal(spec.views[0].filter.lifetime, LIFETIME_ALL);
+	assert_true(spec.views[0].count == SORT_NO_COUNT);
+	spec_done(&spec);
+}
+
+static void percents_are_decoded(void **state)
+{
+	struct spec spec;
+	const struct filter_spec *filter;
+
+	(void)state;
+	queries(&spec, "from=10%&to=20%25&function_regex=a%26b%3dc+d=%zz%4&"
+		       "&si%7Ae_min=0x10&");
+	filter = &spec.views[0].filter;
+	assert_int_equal(filter->from.kind, TIME_SHARE);
+	assert_true(filter->from.value == 0.1);
+	assert_int_equal(filter->to.kind, TIME_SHARE);
+	assert_true(filter->to.value == 0.2);
+	assert_string_equal(filter->function_regex, "a&b=c+d=%zz%4");
+	assert_int_equal(filter->size_min, 16);
+	spec_done(&spec);
+}
+
+static void bad_queries_are_refused(void **state)
+{
+	(void)state;
+	refuses_query("lifetme=all",
+		      "--view: unknown key \"lifetme\"; did you mean "
+		      "\"lifetime\"? Allowed: title, sort_by, order, count, "
+		      "cost, from, to, alive_at, lifetime, size_min, "
+		      "size_max, function_regex, negative_function_regex");
+	refuses_query("artifacts=tree",
+		      "--view: unknown key \"artifacts\"; allowed: title, "
+		      "sort_by, order, count, cost, from, to, alive_at, "
+		      "lifetime, size_min, size_max, function_regex, "
+		      "negative_function_regex");
+	refuses_query("lifetime", "--view: \"lifetime\" has no value; "
+				  "allowed: KEY=VALUE&KEY=VALUE");
+	refuses_query("count=", "--view: count has no value; allowed: count = "
+				"NUMBER");
+	refuses_query("count=1&count=2", "--view: count stands twice");
+	refuses_query("count=-1", "--view: count: \"-1\" is not a number of "
+				  "rows; allowed: 1 and more, all");
+	refuses_query("title=a%00b", "--view: %00 in \"title=a%00b\"; "
+				     "allowed: text without NUL");
+	refuses_query("title=a%0Ab",
+		      "--view: \"a\xef\xbf\xbd"
+		      "b\" holds control characters or bytes that are not "
+		      "UTF-8");
+	refuses_query("size_min=2&size_max=1",
+		      "--view: size_min is greater than size_max: no "
+		      "allocation could pass");
+	refuses_query("sort_by=all.size",
+		      "--view: sort_by = all.size is an order of groups, not "
+		      "of allocations; allowed: timestamp, address, size");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_file_asks_for_all_pages),
+		cmocka_unit_test(the_report_section_is_read),
+		cmocka_unit_test(a_view_has_defaults),
+		cmocka_unit_test(every_view_key_is_read),
+		cmocka_unit_test(sort_names_match_their_numbers),
+		cmocka_unit_test(indentation_means_nothing),
+		cmocka_unit_test(many_views_keep_their_order),
+		cmocka_unit_test(unknown_keys_name_the_nearest),
+		cmocka_unit_test(unknown_sections_name_the_nearest),
+		cmocka_unit_test(bad_section_lines_are_refused),
+		cmocka_unit_test(repetition_is_refused),
+		cmocka_unit_test(bad_values_are_refused),
+		cmocka_unit_test(missing_values_are_refused),
+		cmocka_unit_test(contradictions_are_refused),
+		cmocka_unit_test(hostile_text_is_refused),
+		cmocka_unit_test(files_are_loaded),
+		cmocka_unit_test(queries_are_read),
+		cmocka_unit_test(percents_are_decoded),
+		cmocka_unit_test(bad_queries_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
