@@ -17,7 +17,13 @@
 #include "report/output/page.h"
 #include "report/spec_keys.h"
 
-enum { JOBS_MAX = 1024, NAMES_MAX = 64, HINT_BYTES = 900 };
+enum {
+	JOBS_MAX = 1024,
+	NAMES_MAX = 64,
+	HINT_BYTES = 900,
+	HELP_INDENT = 28,
+	HELP_COLUMNS = 79,
+};
 
 enum option_group { GROUP_WHAT, GROUP_WHERE, GROUP_OTHER, GROUP_COUNT };
 
@@ -366,17 +372,52 @@ void cli_done(struct cli *cli)
 
 /* --- help --- */
 
+/* Columns of ASCII or UTF-8 text: its bytes that begin a character. */
+static size_t columns(const char *text, size_t len)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < len; i++)
+		count += (text[i] & 0xc0) != 0x80;
+	return count;
+}
+
+/* Prints @text from column HELP_INDENT on, wrapped at HELP_COLUMNS. */
+static void print_wrapped(FILE *out, const char *text)
+{
+	size_t used = HELP_INDENT;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+		size_t need = columns(text, len);
+
+		if (used > HELP_INDENT && used + 1 + need > HELP_COLUMNS) {
+			fprintf(out, "\n%*s", HELP_INDENT, "");
+			used = HELP_INDENT;
+		} else if (used > HELP_INDENT) {
+			putc(' ', out);
+			used++;
+		}
+		fprintf(out, "%.*s", (int)len, text);
+		used += need;
+		text += len;
+		text += strspn(text, " ");
+	}
+	putc('\n', out);
+}
+
 static void print_row(FILE *out, const char *name, const char *value,
 		      const char *summary)
 {
 	char left[NAMES_MAX];
+	int len = snprintf(left, sizeof(left), "  %s%s%s", name,
+			   value[0] ? " " : "", value);
 
-	snprintf(left, sizeof(left), "%s%s%s", name, value[0] ? " " : "",
-		 value);
-	if (strlen(left) > 24)
-		fprintf(out, "  %s\n  %24s  %s\n", left, "", summary);
+	if (len + 2 > HELP_INDENT)
+		fprintf(out, "%s\n%*s", left, HELP_INDENT, "");
 	else
-		fprintf(out, "  %-24s  %s\n", left, summary);
+		fprintf(out, "%-*s", HELP_INDENT, left);
+	print_wrapped(out, summary);
 }
 
 static void print_options(FILE *out)
@@ -442,7 +483,6 @@ void cli_print_help(FILE *out)
 	print_formats(out);
 	fputs("\nExit status:\n"
 	      "  0  done\n"
-	      "  1  a limit that the spec sets was exceeded\n"
 	      "  2  usage or spec error, or the report could not be written\n"
 	      "  3  a trace could not be read at all\n"
 	      "  4  a report was written from a damaged trace\n"
