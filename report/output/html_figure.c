@@ -13,7 +13,20 @@
 #include "report/output/svg_figures.h"
 #include "report/output/value.h"
 
-static void note_write(struct html *html, const struct figure_note *note)
+/* Return: whether @figure is the verdict on the trace, and a good one. */
+static bool group_is_fine(const struct figure *figure)
+{
+	if (strcmp(figure->id, "completeness") != 0)
+		return false;
+	for (size_t i = 0; i < figure->child_count; i++)
+		if (figure->children[i]->kind == FIGURE_NOTE &&
+		    figure->children[i]->note.severity != FIGURE_INFO)
+			return false;
+	return true;
+}
+
+static void note_write(struct html *html, const struct figure_note *note,
+		       const char *word)
 {
 	static const char *const classes[] = {
 		[FIGURE_INFO] = "note info",
@@ -23,7 +36,7 @@ static void note_write(struct html *html, const struct figure_note *note)
 
 	html_open(html, "div", classes[note->severity]);
 	html_attr(html, "role", "note");
-	html_element(html, "strong", "badge", page_note_word(note->severity));
+	html_element(html, "strong", "badge", word);
 	html_text(html, " ");
 	html_element(html, "span", NULL, note->text);
 	html_close(html);
@@ -191,6 +204,26 @@ static int drawn_figure(struct html *html, const struct figure *figure,
 }
 
 static int figure_write(struct html *html, const struct figure *figure,
+			struct sink *out, struct diag *diag);
+
+static int children_write(struct html *html, const struct figure *group,
+			  struct sink *out, struct diag *diag)
+{
+	bool fine = group_is_fine(group);
+	int error = 0;
+
+	for (size_t i = 0; i < group->child_count && !error; i++) {
+		const struct figure *child = group->children[i];
+
+		if (fine && child->kind == FIGURE_NOTE)
+			note_write(html, &child->note, "OK");
+		else
+			error = figure_write(html, child, out, diag);
+	}
+	return error;
+}
+
+static int figure_write(struct html *html, const struct figure *figure,
 			struct sink *out, struct diag *diag)
 {
 	int error = 0;
@@ -209,12 +242,11 @@ static int figure_write(struct html *html, const struct figure *figure,
 		error = drawn_figure(html, figure, out, diag);
 		break;
 	case FIGURE_NOTE:
-		note_write(html, &figure->note);
+		note_write(html, &figure->note,
+			   page_note_word(figure->note.severity));
 		break;
 	case FIGURE_GROUP:
-		for (size_t i = 0; i < figure->child_count && !error; i++)
-			error = figure_write(html, figure->children[i], out,
-					     diag);
+		error = children_write(html, figure, out, diag);
 		break;
 	}
 	return error;
@@ -230,7 +262,9 @@ int html_figure(const struct figure *figure, struct sink *out,
 	if (error)
 		return error;
 	if (figure->kind == FIGURE_GROUP)
-		html_raw(&html, "<div class=\"group\">\n");
+		html_raw(&html, group_is_fine(figure)
+					? "<div class=\"group ok\">\n"
+					: "<div class=\"group\">\n");
 	error = figure_write(&html, figure, out, diag);
 	if (figure->kind == FIGURE_GROUP)
 		html_raw(&html, "</div>\n");

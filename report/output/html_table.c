@@ -32,7 +32,8 @@ static void head_write(struct html *html, const struct figure_table *table)
 	html_open(html, "thead", NULL);
 	html_open(html, "tr", NULL);
 	for (size_t i = 0; i < table->column_count; i++) {
-		const struct figure_column *column = &table->columns[i];
+		const struct figure_column *column =
+			&table->columns[value_column(table, i)];
 
 		html_open(html, "th", kind_class(column->kind));
 		html_attr(html, "scope", "col");
@@ -70,10 +71,14 @@ static void rows_write(struct html *html, const struct figure_table *table)
 	html_open(html, "tbody", NULL);
 	for (size_t row = 0; row < rows; row++) {
 		html_open(html, "tr", NULL);
-		for (size_t i = 0; i < table->column_count; i++)
-			cell_write(html, &table->columns[i],
-				   &table->cells[row * table->column_count + i],
-				   i == heading);
+		for (size_t i = 0; i < table->column_count; i++) {
+			size_t at = value_column(table, i);
+
+			cell_write(html, &table->columns[at],
+				   &table->cells[row * table->column_count +
+						 at],
+				   at == heading);
+		}
 		html_close(html);
 		html_break(html);
 	}

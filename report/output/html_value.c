@@ -31,9 +31,12 @@ static void frame_write(struct html *html, const struct figure_frame *frame)
 	}
 }
 
-/* Innermost function first to see, the whole stack to unfold. */
+enum { STACK_SUMMARY_FRAMES = 3 };
+
+/* The innermost functions to see, the whole stack to unfold. */
 static void stack_write(struct html *html, const struct figure_stack *stack)
 {
+	size_t shown = 0;
 	char count[48];
 
 	if (!stack->count) {
@@ -42,8 +45,12 @@ static void stack_write(struct html *html, const struct figure_stack *stack)
 	}
 	html_open(html, "details", "stack");
 	html_open(html, "summary", NULL);
-	html_element(html, "span", "sym",
-		     value_frame_name(&stack->frames[stack->count - 1]));
+	for (size_t i = stack->count;
+	     i-- > 0 && shown < STACK_SUMMARY_FRAMES; shown++) {
+		html_text(html, shown ? " \xe2\x86\x90 " : "");
+		html_element(html, "span", "sym",
+			     value_frame_name(&stack->frames[i]));
+	}
 	snprintf(count, sizeof(count), " %zu %s", stack->count,
 		 stack->count == 1 ? "frame" : "frames");
 	html_element(html, "span", "where", count);

@@ -82,21 +82,25 @@ static void table_write(struct sink *out, const struct figure_table *table,
 	sink_puts(out, "|");
 	for (size_t i = 0; i < table->column_count; i++) {
 		sink_puts(out, " ");
-		markdown_text(out, table->columns[i].label);
+		markdown_text(out,
+			      table->columns[value_column(table, i)].label);
 		sink_puts(out, " |");
 	}
 	sink_puts(out, "\n|");
 	for (size_t i = 0; i < table->column_count; i++)
-		sink_puts(out, value_is_numeric(table->columns[i].kind)
-				       ? " ---: |"
-				       : " --- |");
+		sink_puts(out,
+			  value_is_numeric(
+				  table->columns[value_column(table, i)].kind)
+				  ? " ---: |"
+				  : " --- |");
 	sink_puts(out, "\n");
 	for (size_t row = 0; row < rows; row++) {
 		sink_puts(out, "|");
 		for (size_t i = 0; i < table->column_count; i++) {
 			sink_puts(out, " ");
 			cell_write(out,
-				   &table->cells[row * table->column_count + i],
+				   &table->cells[row * table->column_count +
+						 value_column(table, i)],
 				   true, limits);
 			sink_puts(out, " |");
 		}

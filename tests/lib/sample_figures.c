@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/unit/sample_figures.h"
+#include "tests/lib/sample_figures.h"
 
 #include <math.h>
 #include <stdlib.h>

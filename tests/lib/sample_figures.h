@@ -3,8 +3,8 @@
  * A page full of figures, as the engine would make them of a run of sqlite3,
  * with a good share of hostile and overlong names.
  */
-#ifndef TESTS_UNIT_SAMPLE_FIGURES_H
-#define TESTS_UNIT_SAMPLE_FIGURES_H
+#ifndef TESTS_LIB_SAMPLE_FIGURES_H
+#define TESTS_LIB_SAMPLE_FIGURES_H
 
 #include "report/core/arena.h"
 #include "report/output/page.h"
@@ -22,4 +22,4 @@ const struct page *sample_page(struct arena *arena, enum sample_kind kind);
 /* A name that ends up as markup wherever somebody forgot to escape. */
 extern const char sample_hostile_name[];
 
-#endif /* TESTS_UNIT_SAMPLE_FIGURES_H */
+#endif /* TESTS_LIB_SAMPLE_FIGURES_H */
