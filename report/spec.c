@@ -10,6 +10,7 @@
 
 #include "report/core/diag.h"
 #include "report/core/text.h"
+#include "report/spec_keys.h"
 #include "report/spec_section.h"
 
 enum {
@@ -450,6 +451,11 @@ static int query_read(struct spec *spec, const char *query,
 	while (status == 0 && (pair = strsep(&copy, "&")))
 		if (pair[0])
 			status = pair_set(spec, pair, &seen, place);
+	if (status == 0 && seen && artifact_is_of_trace(artifact))
+		status = place_fail(place, -EINVAL,
+				    "%s is about the whole trace: no key "
+				    "applies to it",
+				    artifact->name);
 	return status < 0 ? status : section_view_finish(view, place);
 }
 

@@ -79,8 +79,7 @@ static int list_parse(int *ret, size_t max, const char *value,
 	return (int)count;
 }
 
-/* --- [report] --------------------------------------------------------------
- */
+/* --- [report] --- */
 
 static int set_report_title(struct spec *spec, const char *value,
 			    struct diag *diag)
@@ -144,8 +143,7 @@ const struct report_key report_keys[] = {
 
 const size_t report_key_count = sizeof(report_keys) / sizeof(report_keys[0]);
 
-/* --- [view NAME] -----------------------------------------------------------
- */
+/* --- [view NAME] --- */
 
 static int set_title(struct spec_view *view, const char *value,
 		     struct arena *arena, struct diag *diag)
@@ -153,22 +151,33 @@ static int set_title(struct spec_view *view, const char *value,
 	return copy_text(&view->title, value, arena, diag);
 }
 
+bool artifact_is_of_trace(const struct artifact_format *artifact)
+{
+	return artifact == &artifact_summary || artifact == &artifact_timeline ||
+	       artifact == &artifact_mmaps || artifact == &artifact_mallopts;
+}
+
 static int set_artifacts(struct spec_view *view, const char *value,
 			 struct arena *arena, struct diag *diag)
 {
+	const struct artifact_format *formats[NAMES_MAX];
 	const char *names[NAMES_MAX] = { NULL };
 	int found[SPEC_ARTIFACTS_MAX];
+	size_t count = 0;
 	int words;
 
 	(void)arena;
 	for (size_t i = 0; artifact_formats[i]; i++) {
 		assert(i < NAMES_MAX - 1);
-		names[i] = artifact_formats[i]->name;
+		if (artifact_is_of_trace(artifact_formats[i]))
+			continue;
+		formats[count] = artifact_formats[i];
+		names[count++] = artifact_formats[i]->name;
 	}
 	words = list_parse(found, SPEC_ARTIFACTS_MAX, value, names,
-			   "an artifact", diag);
+			   "an artifact of a view", diag);
 	for (int i = 0; i < words; i++)
-		view->artifacts[i] = artifact_formats[found[i]];
+		view->artifacts[i] = formats[found[i]];
 	view->artifact_count = words < 0 ? 0 : (size_t)words;
 	return words < 0 ? words : 0;
 }

@@ -20,9 +20,7 @@
 	"title, artifacts, sort_by, order, count, cost, from, to, alive_at, "  \
 	"lifetime, size_min, size_max, function_regex, "                       \
 	"negative_function_regex"
-#define ALL_ARTIFACTS                                                          \
-	"flamegraph, folded, tree, allocations, groups, timeline, summary, "   \
-	"mmaps, mallopts"
+#define ALL_ARTIFACTS "flamegraph, folded, tree, allocations, groups"
 
 static void reads(struct spec *spec, const char *text)
 {
@@ -355,11 +353,14 @@ static void bad_values_are_refused(void **state)
 		"a.ini:2: count: \"ten\" is not a number of rows; allowed: 1 "
 		"and more, all");
 	refuses("[view a]\nartifacts = flamgraph\n",
-		"a.ini:2: artifacts: \"flamgraph\" is not an artifact; did "
-		"you mean \"flamegraph\"? Allowed: " ALL_ARTIFACTS);
+		"a.ini:2: artifacts: \"flamgraph\" is not an artifact of a "
+		"view; did you mean \"flamegraph\"? Allowed: " ALL_ARTIFACTS);
 	refuses("[view a]\nartifacts = tree,\n",
-		"a.ini:2: artifacts: \"\" is not an artifact; allowed: "
+		"a.ini:2: artifacts: \"\" is not an artifact of a view; allowed: "
 		ALL_ARTIFACTS);
+	refuses("[view a]\nartifacts = tree, mmaps\n",
+		"a.ini:2: artifacts: \"mmaps\" is not an artifact of a view; "
+		"allowed: " ALL_ARTIFACTS);
 	refuses("[report]\npages = htm\n",
 		"a.ini:2: pages: \"htm\" is not a page; did you mean "
 		"\"html\"? Allowed: html, markdown, none");
@@ -563,6 +564,23 @@ static void percents_are_decoded(void **state)
 	spec_done(&spec);
 }
 
+static void keys_do_not_apply_to_the_whole_trace(void **state)
+{
+	struct diag diag;
+	struct spec spec;
+
+	(void)state;
+	assert_int_equal(spec_view_parse(&spec, "", &artifact_timeline, &diag),
+			 0);
+	assert_ptr_equal(spec.views[0].artifacts[0], &artifact_timeline);
+	spec_done(&spec);
+	assert_int_equal(spec_view_parse(&spec, "size_min=1",
+					 &artifact_timeline, &diag),
+			 -EINVAL);
+	assert_string_equal(diag.text, "timeline is about the whole trace: no "
+				       "key applies to it");
+}
+
 static void bad_queries_are_refused(void **state)
 {
 	(void)state;
@@ -618,6 +636,7 @@ int main(void)
 		cmocka_unit_test(files_are_loaded),
 		cmocka_unit_test(queries_are_read),
 		cmocka_unit_test(percents_are_decoded),
+		cmocka_unit_test(keys_do_not_apply_to_the_whole_trace),
 		cmocka_unit_test(bad_queries_are_refused),
 	};
 
