@@ -38,20 +38,23 @@ struct cursor {
 };
 
 /*
- * A hook was called while the tracer was at work on this thread.  When the
- * guard's frame is not further from the stack's start than ours, that work
- * was abandoned by a handler that jumped out, and the stream can go on in a
- * new chunk; unless we only seem to be further out because we run on the
- * alternate signal stack.
+ * A hook was called while the tracer was at work on this thread.  Has that
+ * work been abandoned, by a signal handler that jumped out of it?  Surely so
+ * when its frame no longer holds its return address, and when that frame is
+ * not further out than ours, @frame; unless we only seem to be further out,
+ * because we run on the alternate signal stack.
  *
- * Safety: anywhere.  Return: whether the guard was stale.
+ * Safety: anywhere.  Return: whether the stream can go on, in a new chunk.
  */
-static COLD bool guard_is_stale(uintptr_t caller)
+static COLD bool guard_is_stale(uintptr_t frame, uintptr_t caller)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t guard = tls.guard & ~GUARD_INTERNAL;
+	const uintptr_t *check = (const uintptr_t *)guard + 1;
 	stack_t stack = { 0 };
 
-	if (here > (tls.guard & ~GUARD_INTERNAL)) {
+	if (!sys_can_read(check) || *check != tls.guard_check)
+		return true;
+	if (frame >= guard) {
 		sys_sigaltstack(NULL, &stack);
 		if (!(stack.ss_flags & SS_ONSTACK))
 			return true;
@@ -95,7 +98,8 @@ static COLD struct thread *prepare(uintptr_t caller, bool stale)
  * Safety: anywhere.  Return: the stream, and leave() must follow; or NULL when
  * nothing is to be recorded.
  */
-static inline struct thread *enter(uintptr_t caller)
+static inline __attribute__((always_inline)) struct thread *
+enter(uintptr_t caller)
 {
 	struct thread *th;
 	bool stale = false;
@@ -103,12 +107,11 @@ static inline struct thread *enter(uintptr_t caller)
 	if (UNLIKELY(!state_on()))
 		return NULL;
 	if (UNLIKELY(tls.guard)) {
-		stale = guard_is_stale(caller);
+		stale = guard_is_stale(TLS_FRAME(), caller);
 		if (!stale)
 			return NULL;
 	}
-	tls.guard = (uintptr_t)__builtin_frame_address(0);
-	SIGNAL_FENCE();
+	tls_set_guard(TLS_FRAME(), 0);
 	if (UNLIKELY(modules_is_loader(caller)))
 		modules_mark_dirty();
 	th = tls.thread;
@@ -274,6 +277,7 @@ static inline void commit(const struct cursor *cur)
 	uint64_t len = (uint64_t)(cur->p - th->buf);
 	uint64_t count = (th->commit >> 32) + cur->count;
 
+	th->commit_tick = th->last_tick;
 	__atomic_store_n(&th->slot->committed_len, len, __ATOMIC_RELEASE);
 	atomic_store_explicit(&th->commit, count << 32 | len,
 			      memory_order_release);

@@ -63,6 +63,17 @@ struct operator {
 
 #pragma weak _dl_find_object
 
+/* Safety: lock-free.  Whether @pc lies in the tracer. */
+static bool is_own_code(uintptr_t pc)
+{
+	struct dl_find_object own, object;
+
+	return _dl_find_object &&
+	       _dl_find_object((void *)(uintptr_t)is_own_code, &own) == 0 &&
+	       _dl_find_object((void *)pc, &object) == 0 &&
+	       own.dlfo_link_map == object.dlfo_link_map;
+}
+
 /* Safety: loader's lock.  The module's own choice of @name, or NULL. */
 static void *find_through(const struct link_map *map, const char *name)
 {
@@ -81,6 +92,9 @@ static void *find_through(const struct link_map *map, const char *name)
  * RTLD_NEXT does not see it.  The answer is kept until the loader has been at
  * work, for the library may be closed again.
  *
+ * One operator of that library may jump to another, and then seems to be
+ * called by the tracer.
+ *
  * Safety: loader's lock on a miss.
  */
 static COLD void *find_local(struct operator *op, uintptr_t caller)
@@ -91,6 +105,8 @@ static COLD void *find_local(struct operator *op, uintptr_t caller)
 	struct found *fresh;
 	void *p;
 
+	if (is_own_code(caller))
+		caller = tls.operator_pc;
 	if (local && local->generation == generation && state_on() &&
 	    caller >= local->start && caller < local->end)
 		return local->function;
@@ -171,6 +187,7 @@ static void *call_new(struct operator *op, size_t size, uintptr_t a,
 
 	if (!function)
 		return NULL;
+	tls.operator_pc = (uintptr_t)function;
 	p = ((new_function *)(uintptr_t)function)(size, a, b);
 	if (!p || !state_on() ||
 	    (tls.serial != serial && tls.last_block == (uintptr_t)p))
@@ -196,6 +213,7 @@ static void call_delete(struct operator *op, void *p, uintptr_t a,
 		free(p);
 		return;
 	}
+	tls.operator_pc = (uintptr_t)function;
 	((delete_function *)(uintptr_t)function)(p, a, b);
 	if (p && state_on() &&
 	    (tls.serial == serial || tls.last_freed != (uintptr_t)p))

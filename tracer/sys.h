@@ -223,4 +223,16 @@ static inline void sys_signals_restore(const uint64_t *old)
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, 8);
 }
 
+/*
+ * Whether the word at @p can be read, without touching it: the kernel copies
+ * the signal set before it finds the first argument to be wrong.
+ */
+static inline int sys_can_read(const void *p)
+{
+	uintptr_t aligned = (uintptr_t)p & ~(uintptr_t)7;
+
+	return SYS_CALL4(SYS_rt_sigprocmask, -1, aligned, NULL, 8) ==
+	       -22 /* EINVAL */;
+}
+
 #endif /* TRACER_SYS_H */

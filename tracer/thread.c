@@ -113,7 +113,7 @@ static void write_events(struct thread *th, uint64_t commit)
 				     .payload = th->buf,
 				     .len = (uint32_t)commit,
 				     .first_tick = th->slot->first_tick,
-				     .last_tick = th->last_tick,
+				     .last_tick = th->commit_tick,
 				     .event_count = (uint32_t)(commit >> 32),
 				     .sequence = th->slot->sequence });
 }

@@ -23,7 +23,8 @@
  * @commit:      bytes of whole events in @buf (low 32 bits) and their number
  *               (high 32 bits), in one word so that another thread reads a
  *               matching pair
- * @last_tick:   time of the last event
+ * @last_tick:   time of the last event, also of one not yet committed
+ * @commit_tick: time of the last event that @commit covers
  * @last_addr:   last address coded
  * @prev:        previous stack, innermost first, in one of @buffers
  * @prev_len:    its length, 0 at the start of a chunk
@@ -45,6 +46,7 @@ struct thread {
 	uint8_t *buf;
 	_Atomic uint64_t commit;
 	uint64_t last_tick;
+	uint64_t commit_tick;
 	uint64_t last_addr;
 	uintptr_t *prev;
 	size_t prev_len;

@@ -51,17 +51,6 @@ static ssize_t safe_read(int fd, void *buf, size_t len)
 	return -1;
 }
 
-/*
- * Answers whether memory can be read, without touching it: the kernel copies
- * the signal set before it finds @how to be wrong.  Safety: anywhere.
- */
-static bool can_read(const void *p)
-{
-	const void *aligned = (const void *)((uintptr_t)p & ~(uintptr_t)7);
-
-	return SYS_CALL4(SYS_rt_sigprocmask, -1, aligned, NULL, 8) == -EINVAL;
-}
-
 /* Safety: anywhere.  Of all system calls only the pipe's write is made. */
 static long safe_syscall(long number, ...)
 {
@@ -73,7 +62,7 @@ static long safe_syscall(long number, ...)
 	p = va_arg(args, const void *);
 	va_end(args);
 	errno = 0;
-	if (number == SYS_write && can_read(p))
+	if (number == SYS_write && sys_can_read(p))
 		return 1;
 	errno = EFAULT;
 	return -1;

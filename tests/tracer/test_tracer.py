@@ -1,0 +1,673 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Traces programs that know the truth and compares.  Started by run.sh."""
+import bisect
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from dump_trace import Trace
+
+BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
+LIBRARY = os.path.join(BUILD, "libmemprof.so")
+RECORD = os.path.join(BUILD, "memprof-record")
+TESTS = []
+SKIPPED = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Skip(Exception):
+    """The machine lacks something."""
+
+
+def check(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(str(w) for w in what))
+
+
+def check_equal(got, want, what=""):
+    check(got == want, f"{what}: got {got!r}, want {want!r}")
+
+
+class Run:
+    """One traced run: status, output, truth and trace."""
+
+    def __init__(self, argv, env=None, record=False, options=(), traced=True,
+                 keep_stacks=True, output=None, preload=(), must_trace=True):
+        self.dir = tempfile.mkdtemp(prefix="memprof-test-")
+        self.path = output or os.path.join(self.dir, "trace.dat")
+        if not os.path.isabs(argv[0]) and "/" not in argv[0]:
+            own = os.path.join(PROGRAMS, argv[0])
+            if os.path.exists(own):
+                argv = [own] + argv[1:]
+        full = {k: v for k, v in os.environ.items()
+                if not k.startswith("MEMORY_PROFILER_")}
+        full.update(env or {})
+        reader, writer = os.pipe()
+        os.set_inheritable(writer, True)
+        if writer < 200:
+            high = 200
+            os.dup2(writer, high, inheritable=True)
+            os.close(writer)
+            writer = high
+        full["MEMPROF_TRUTH_FD"] = str(writer)
+        if record:
+            argv = [RECORD, "-o", self.path, *options, "--", *argv]
+        elif traced:
+            full["LD_PRELOAD"] = " ".join([LIBRARY, *preload])
+            full["MEMORY_PROFILER_OUTPUT"] = self.path
+        p = subprocess.Popen(argv, env=full, pass_fds=[writer],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             cwd=self.dir)
+        os.close(writer)
+        self.pid = p.pid
+        self.stdout, self.stderr = p.communicate(timeout=120)
+        self.status = p.returncode
+        with os.fdopen(reader, "rb") as f:
+            self.truth = f.read().decode().splitlines()
+        self.trace = None
+        if traced and must_trace:
+            check(os.path.exists(self.path), "no trace;", self.stderr.decode())
+            self.trace = Trace(self.path, keep_stacks)
+
+    def sizes(self):
+        return [ev.size for ev in self.trace.events
+                if ev.kind in ("malloc", "calloc", "memalign", "new")]
+
+    def only_end(self, how, status):
+        check_equal(len(self.trace.ends), 1, "END chunks")
+        check_equal((self.trace.ends[0]["how"], self.trace.ends[0]["status"]),
+                    (how, status), "END")
+
+    def clean_order(self):
+        twice, unknown, live = self.trace.check_order()
+        check(not twice, "allocated twice:", twice[:3])
+        check(not unknown, "unknown freed:", unknown[:3])
+        return live
+
+    def no_live_file(self):
+        check(not os.path.exists(self.path + ".live"), ".live was left")
+
+    def done(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+SYMBOLS = {}
+
+
+def function_of(trace, pc, tick):
+    module = trace.find_module(pc, tick)
+    if not module or not os.path.exists(module["path"]):
+        return None
+    path = module["path"]
+    if path not in SYMBOLS:
+        out = subprocess.run(["nm", "-n", "--defined-only", path],
+                             capture_output=True, text=True).stdout
+        table = [line.split() for line in out.splitlines()]
+        SYMBOLS[path] = [(int(t[0], 16), t[2]) for t in table if len(t) == 3]
+    table = SYMBOLS[path]
+    i = bisect.bisect_right(table, (pc - 1 - module["bias"], "\xff")) - 1
+    return table[i][1] if i >= 0 else None
+
+
+def names(run, ev):
+    return [function_of(run.trace, pc, ev.tick) for pc in reversed(ev.stack)]
+
+
+def truth_events(run):
+    want = []
+    for line in run.truth:
+        word = line.split()
+        if word[0] == "free":
+            want.append(("free", int(word[1], 16)))
+        elif word[0] in ("malloc", "calloc", "memalign"):
+            addr = int(word[1], 16) if word[1] != "(nil)" else 0
+            want.append((word[0], addr, int(word[2])))
+        elif word[0] == "realloc":
+            want.append(("realloc", int(word[1], 16), int(word[2], 16),
+                         int(word[3])))
+        elif word[0] in ("mmap", "munmap"):
+            want.append((word[0], int(word[1], 16), int(word[2])))
+        elif word[0] == "mremap":
+            want.append(("mremap", int(word[1], 16), int(word[2], 16),
+                         int(word[3])))
+        elif word[0] == "mallopt":
+            want.append(("mallopt", tuple(int(w) for w in word[1:])))
+    return want
+
+
+def as_truth(ev):
+    if ev.kind in ("malloc", "calloc", "memalign", "mmap", "munmap"):
+        return (ev.kind, ev.addr, ev.size)
+    if ev.kind == "free":
+        return ("free", ev.addr)
+    if ev.kind in ("realloc", "mremap"):
+        return (ev.kind, ev.old, ev.addr, ev.size)
+    if ev.kind == "mallopt":
+        return ("mallopt", ev.fields)
+    return None
+
+
+def is_subsequence(want, got):
+    it = iter(got)
+    for w in want:
+        if not any(g == w for g in it):
+            return w
+    return None
+
+
+@test
+def basic_functions():
+    plain = Run(["basic"], traced=False)
+    run = Run(["basic"])
+    check_equal(run.status, 7, "status")
+    check_equal(run.status, plain.status, "status")
+    check_equal(run.stdout, plain.stdout, "output")
+    check_equal(run.stderr, b"", "messages")
+    missing = is_subsequence(truth_events(run),
+                             [as_truth(ev) for ev in run.trace.events])
+    check(missing is None, "not recorded:", missing)
+    run.clean_order()
+    run.only_end(1, 7)
+    run.no_live_file()
+    check_equal(len(run.trace.lost), 0, "lost")
+    check_equal(run.trace.ends[0]["event_count"], len(run.trace.events))
+    inner = [ev for ev in run.trace.events if ev.size == 10001][0]
+    check_equal(names(run, inner)[:4], ["inner", "middle", "outer", "plain"])
+    check("main" in names(run, inner), "no main")
+    free = [ev for ev in run.trace.events
+            if ev.kind == "free" and ev.addr == inner.addr][0]
+    check_equal(names(run, free)[:2], ["release", "plain"])
+    line = [t.split() for t in run.truth if t.startswith("usable")][0]
+    ev = [ev for ev in run.trace.events if ev.size == 41][0]
+    check_equal(41 + ev.slack, int(line[3]), "usable size")
+    check_equal(sum(ev.size == 10007 for ev in run.trace.events), 1)
+    align = [ev.align for ev in run.trace.events
+             if ev.kind == "memalign"][:5]
+    check_equal(align, [4096, 64, 256, 4096, 4096], "alignments")
+    rss = [ev for ev in run.trace.events if ev.kind == "rss"]
+    check(rss and rss[-1].size > 500000, "no RSS")
+    check(run.trace.process["arguments"][0].endswith("basic"))
+    check_equal(run.trace.process["pid"], run.pid)
+    run.done()
+
+
+@test
+def no_stacks_for_frees():
+    run = Run(["basic"], env={"MEMORY_PROFILER_GRAB_BACKTRACES_ON_FREE": "0"})
+    check_equal(run.trace.process["flags"] & 1, 0)
+    for ev in run.trace.events:
+        if ev.kind == "free":
+            check_equal(len(ev.stack), 0)
+        elif ev.kind == "malloc":
+            check(len(ev.stack) > 1)
+    run.done()
+
+
+@test
+def handover_order():
+    run = Run(["handover", "4", "12000"], keep_stacks=False)
+    run.clean_order()
+    blocks = int(run.truth[0].split()[1])
+    check_equal(len([s for s in run.sizes() if s in (16, 24, 32)]) >= blocks,
+                True, "blocks")
+    check_equal(run.trace.ends[0]["event_count"], len(run.trace.events))
+    check_equal({t["number"] for t in run.trace.threads}, {1, 2, 3, 4, 5})
+    run.done()
+
+
+def operators(run):
+    check_equal(run.stdout, b"caught 1001\n")
+    run.clean_order()
+    want = [int(t.split()[1]) for t in run.truth if t.startswith("new")]
+    got = [s for s in run.sizes() if s >= 40000 and s != 72704]
+    check_equal(got, want, "sizes")
+
+
+@test
+def cxx_operators():
+    run = Run(["operators"])
+    operators(run)
+    check(all(ev.kind not in ("new", "delete") for ev in run.trace.events))
+    ev = [ev for ev in run.trace.events if ev.size == 40001][0]
+    check("main" in names(run, ev), names(run, ev))
+    deep = max((ev for ev in run.trace.events if ev.size == 61),
+               key=lambda ev: len(ev.stack))
+    check(sum(n == "_ZL7throweri" for n in names(run, deep)) >= 10,
+          names(run, deep))
+    run.done()
+
+
+@test
+def cxx_operators_of_jemalloc():
+    path = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+    if not os.path.exists(path):
+        raise Skip("libjemalloc.so.2")
+    run = Run(["operators"], preload=[path])
+    operators(run)
+    kinds = [ev.kind for ev in run.trace.events]
+    check("new" in kinds and "delete" in kinds)
+    check(any(ev.kind == "new" and ev.slack > 0 for ev in run.trace.events))
+    run.done()
+
+
+@test
+def cxx_plugin_in_c_program():
+    plugin = os.path.join(PROGRAMS, "cxx_plugin.so")
+    plain = Run(["c_host", plugin], traced=False)
+    run = Run(["c_host", plugin])
+    check_equal((run.status, run.stdout), (plain.status, plain.stdout))
+    run.clean_order()
+    check_equal(run.sizes().count(62), 2 * 400 * 4, "strings")
+    run.done()
+
+
+@test
+def reloaded_library():
+    paths = [os.path.join(PROGRAMS, d, "plugin.so")
+             for d in ("first", "second")]
+    run = Run(["reload", *(paths * 3)])
+    for size, path in ((5001, paths[0]), (6001, paths[1]),
+                       (5002, paths[0]), (6002, paths[1])):
+        events = [ev for ev in run.trace.events if ev.size == size]
+        check_equal(len(events), 3, f"allocations of {size}")
+        for ev in events:
+            module = run.trace.find_module(ev.stack[-1], ev.tick)
+            check_equal(module and module["path"], path, size)
+    check_equal(len([m for m in run.trace.modules
+                     if m["path"].endswith("plugin.so")]), 6)
+    check(len(run.trace.unloads) >= 6, "unloads", len(run.trace.unloads))
+    check(all(m["build_id"] for m in run.trace.modules))
+    run.done()
+
+
+ENDS = {"return": (1, 0, 0), "exit": (1, 11, 11), "_exit": (3, 12, 12),
+        "_Exit": (3, 13, 13), "quick_exit": (2, 14, 14)}
+
+
+@test
+def ends():
+    for how, (end, status, code) in ENDS.items():
+        run = Run(["ending", how])
+        check_equal(run.status, code, how)
+        run.only_end(end, status)
+        run.no_live_file()
+        check_equal(run.sizes()[-1000:], list(range(1000, 2000)), how)
+        check_equal(run.trace.ends[0]["event_count"], len(run.trace.events))
+        run.done()
+
+
+def killed(how, sig, record):
+    run = Run(["ending", how], record=record)
+    sizes = [s for s in run.sizes() if 1000 <= s < 2000]
+    check_equal(sizes, list(range(1000, 2000)), how)
+    check_equal(run.status, -sig, how)
+    return run
+
+
+@test
+def killed_without_launcher():
+    for how, sig in (("kill", signal.SIGKILL), ("segv", signal.SIGSEGV),
+                     ("abort", signal.SIGABRT)):
+        run = killed(how, sig, False)
+        check(os.path.exists(run.path + ".live"), "no .live")
+        if how == "abort":
+            run.only_end(4, signal.SIGABRT)
+        else:
+            check_equal(run.trace.ends, [])
+        run.done()
+
+
+@test
+def killed_under_launcher():
+    for how, sig in (("kill", signal.SIGKILL), ("segv", signal.SIGSEGV),
+                     ("abort", signal.SIGABRT)):
+        run = killed(how, sig, True)
+        run.no_live_file()
+        run.only_end(4 if how == "abort" else 5, sig)
+        check(run.trace.clocks or how == "abort")
+        check(b"trace written to" in run.stderr)
+        run.done()
+    run = Run(["ending", "raw_exit"], record=True)
+    check_equal(run.status, 15)
+    run.only_end(3, 15)
+    run.done()
+
+
+@test
+def forks():
+    for how in ("fork", "raw_fork", "vfork", "spawn"):
+        run = Run(["ending", how])
+        check_equal(run.status, 0, how)
+        run.only_end(1, 0)
+        run.no_live_file()
+        check_equal(run.sizes().count(77777), 1, how)
+        check_equal(run.sizes().count(66666), 0, how)
+        run.clean_order()
+        run.done()
+
+
+@test
+def executes():
+    for how in ("exec", "execlp"):
+        run = Run(["ending", how])
+        check_equal(run.status, 6, how)
+        run.only_end(6, -1)
+        check_equal(run.trace.ends[0]["program"][-2:], "sh")
+        run.no_live_file()
+        run.done()
+    run = Run(["ending", "fexec_fail"])
+    check_equal(run.status, 0)
+    check_equal([e["how"] for e in run.trace.ends], [6, 6, 1])
+    check_equal(run.sizes().count(77777), 1)
+    run.no_live_file()
+    run.clean_order()
+    run.done()
+
+
+@test
+def abort_that_is_caught():
+    run = Run(["ending", "abort_caught"])
+    check_equal(run.status, 0)
+    check_equal([e["how"] for e in run.trace.ends], [4, 1])
+    check_equal(run.sizes().count(77777), 1)
+    run.clean_order()
+    run.done()
+
+
+@test
+def child_processes():
+    run = Run(["sh", "-c", "/bin/true; /bin/true; exit 4"], record=True,
+              options=["--children"])
+    check_equal(run.status, 4)
+    paths = sorted(p for p in os.listdir(run.dir))
+    check_equal(paths, ["trace.dat", "trace.dat.1", "trace.dat.2"])
+    for path in paths[1:]:
+        trace = Trace(os.path.join(run.dir, path))
+        check_equal(trace.process["executable"][-4:], "true")
+        check_equal(trace.ends[0]["how"], 1)
+    run.done()
+
+
+@test
+def preload_of_the_user_stays():
+    other = os.path.join(PROGRAMS, "counting.so")
+    run = Run(["sh", "-c", "echo $LD_PRELOAD"], preload=[other])
+    check_equal(run.stdout.decode().strip(), other)
+    run.done()
+    run = Run(["sh", "-c", "env | grep -c -e LD_PRELOAD -e NAME_FILE"],
+              record=True)
+    check_equal(run.stdout.decode().strip(), "0")
+    run.done()
+
+
+@test
+def short_threads():
+    run = Run(["short_threads", "2000"], keep_stacks=False)
+    check_equal(run.status, 0)
+    run.clean_order()
+    sizes = run.sizes()
+    for size, count in ((301, 2000), (302, 2000), (303, 8000), (304, 2000)):
+        check_equal(sizes.count(size), count, size)
+    starts = [t for t in run.trace.threads if t["what"] == 1]
+    stops = [t for t in run.trace.threads if t["what"] == 3]
+    check_equal(len(starts), 2001, "starts")
+    check(len(stops) >= 2000, "ends", len(stops))
+    run.no_live_file()
+    run.done()
+
+
+@test
+def deep_recursion():
+    depth = 100000
+    plain = Run(["sh", "-c", f"ulimit -s unlimited; {PROGRAMS}/deep {depth}"],
+                traced=False)
+    run = Run(["sh", "-c", f"ulimit -s unlimited; exec {PROGRAMS}/deep "
+               f"{depth}"], record=True, options=["--children", "-q"])
+    check_equal((run.status, run.stdout), (plain.status, plain.stdout))
+    trace = Trace(run.path + ".1")
+    deepest = max(trace.events, key=lambda ev: len(ev.stack))
+    check(len(deepest.stack) >= 4096 and deepest.truncated)
+    shallow = [ev for ev in trace.events if 100 < len(ev.stack) < 4000]
+    check(shallow and not any(ev.truncated for ev in shallow))
+    run.done()
+
+
+@test
+def descriptors():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    plain = Run(["descriptors", directory], traced=False)
+    run = Run(["descriptors", directory])
+    shutil.rmtree(directory)
+    check_equal(run.status, 0)
+    check_equal(run.stdout, plain.stdout)
+    check_equal(run.stderr, b"")
+    check(len(run.trace.events) >= 120000, len(run.trace.events))
+    check_equal(run.trace.damaged, 0)
+    run.done()
+
+
+@test
+def file_size_limit():
+    for limit in (100000, 300000):
+        run = Run(["limits", str(limit)], keep_stacks=False)
+        check_equal((run.status, run.stdout), (0, b"went on\n"), limit)
+        check(os.path.getsize(run.path) <= limit)
+        lines = run.stderr.decode().splitlines()
+        check(1 <= len(lines) <= 3, "messages", lines)
+        check(any("File too large" in line for line in lines), lines)
+        run.done()
+    run = Run(["sh", "-c", "ulimit -f 0; ls / >/dev/null"], must_trace=False)
+    check_equal(run.status, 0)
+    run.done()
+
+
+@test
+def full_disk():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1400k", "tmpfs", directory]
+    if os.geteuid() != 0 or subprocess.run(
+            mount, capture_output=True).returncode != 0:
+        os.rmdir(directory)
+        raise Skip("mounting a tmpfs")
+    try:
+        run = Run(["limits", "0"], output=os.path.join(directory, "t.dat"),
+                  keep_stacks=False)
+        check_equal((run.status, run.stdout), (0, b"went on\n"))
+        check(b"No space left" in run.stderr, run.stderr)
+        run.done()
+    finally:
+        subprocess.run(["umount", directory])
+        os.rmdir(directory)
+
+
+@test
+def unwritable_directory():
+    run = Run(["basic"], output="/nonexistent/trace.dat", must_trace=False)
+    check_equal((run.status, run.stdout), (7, b"output as always\n"))
+    check_equal(len(run.stderr.splitlines()), 1, run.stderr)
+    run.done()
+    run = Run(["basic"], output="", must_trace=False)
+    run.done()
+
+
+@test
+def signals_inside_the_tracer():
+    run = Run(["interrupted"], keep_stacks=False)
+    check_equal(run.status, 0)
+    want = int(run.truth[0].split()[1])
+    got = sum(ev.kind == "mmap" for ev in run.trace.events)
+    lost = sum(ev.fields[0] for ev in run.trace.events
+               if ev.kind == "lost" and ev.fields[1] == 1)
+    # An interrupted call is neither recorded nor counted as lost.
+    check(want * 0.95 < got + lost <= want * 1.02, got, lost, want)
+    check_equal(run.sizes().count(9999), 123)
+    check_equal(run.trace.damaged, 0)
+    run.done()
+
+
+@test
+def tracer_never_calls_malloc():
+    run = Run(["counted"], preload=[os.path.join(PROGRAMS, "counting.so")],
+              keep_stacks=False)
+    check_equal(run.stdout, b"calls 200000\n")
+    check(len(run.trace.events) >= 200000)
+    run.done()
+
+
+@test
+def file_names():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+
+    def go(pattern):
+        run = Run(["/bin/true"], output=os.path.join(directory, pattern),
+                  must_trace=False)
+        run.done()
+        return run
+
+    run = go("%e-%p-%n-100%%.dat")
+    check_equal(os.listdir(directory), [f"true-{run.pid}-0-100%.dat"])
+    for _ in range(2):
+        go("plain.dat")
+    check("plain.dat" in os.listdir(directory))
+    check("plain.dat.1" not in os.listdir(directory))
+    go("%e.dat")
+    go("%e.dat")
+    check("true.dat.1" in os.listdir(directory), "a trace was overwritten")
+    path = os.path.join(directory, "busy.dat")
+    env = dict(os.environ, LD_PRELOAD=LIBRARY, MEMORY_PROFILER_OUTPUT=path)
+    busy = subprocess.Popen(["cat"], env=env, stdin=subprocess.PIPE)
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    time.sleep(0.1)
+    go("busy.dat")
+    busy.communicate(b"")
+    check_equal(Trace(path).process["pid"], busy.pid)
+    check(os.path.exists(path + ".1"), "busy.dat.1")
+    check_equal(os.stat(path).st_mode & 0o777, 0o600)
+    shutil.rmtree(directory)
+
+
+@test
+def launcher_statuses():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+
+    def go(*argv):
+        p = subprocess.run([RECORD, *argv], capture_output=True,
+                           cwd=directory, text=True)
+        return p.returncode, p.stdout, p.stderr
+
+    check_equal(go("--version")[0], 0)
+    check(go("--help")[1].startswith("Usage"))
+    check_equal(go()[0], 125)
+    check_equal(go("--bad")[0], 125)
+    check_equal(go("/nonexistent")[0], 127)
+    check_equal(go("/etc/passwd")[0], 126)
+    status, out, err = go("-q", "sh", "-c", "echo x; exit 9")
+    check_equal((status, out, err), (9, "x\n", ""))
+    check_equal(len(os.listdir(directory)), 1)
+    if os.path.exists("/sbin/ldconfig"):
+        check("statically linked" in go("/sbin/ldconfig", "--version")[2])
+    p = subprocess.Popen([RECORD, "-q", "sh", "-c",
+                          "trap 'exit 21' TERM; echo r; read x <&3; "
+                          "while :; do sleep 0.05; done"],
+                         stdout=subprocess.PIPE, cwd=directory)
+    p.stdout.read(2)
+    p.send_signal(signal.SIGTERM)
+    check_equal(p.wait(20), 21, "forwarded signal")
+    p.stdout.close()
+    shutil.rmtree(directory)
+
+
+@test
+def exported_symbols():
+    out = subprocess.run(["nm", "-D", "--defined-only", LIBRARY],
+                         capture_output=True, text=True).stdout
+    got = {line.split()[-1].split("@")[0] for line in out.splitlines()}
+    want = set("""
+        malloc calloc realloc reallocarray free posix_memalign aligned_alloc
+        memalign valloc pvalloc mallopt mmap mmap64 munmap mremap
+        _exit _Exit quick_exit abort execve execv execvp execvpe execl execlp
+        execle fexecve execveat pthread_setname_np
+        """.split())
+    operators_ = {n for n in got if n.startswith(("_Zn", "_Zd"))}
+    check_equal(len(operators_), 20, "operators")
+    check_equal(got - operators_, want, "symbols")
+    out = subprocess.run(["readelf", "-d", LIBRARY], capture_output=True,
+                         text=True).stdout
+    needed = {line.split("[")[1].split("]")[0] for line in out.splitlines()
+              if "NEEDED" in line}
+    check(needed <= {"libc.so.6", "ld-linux-x86-64.so.2",
+                     "ld-linux-aarch64.so.1"}, needed)
+
+
+REAL = {
+    "sqlite3": ["sqlite3", ":memory:", "select count(*) from (with recursive "
+                "n(i) as (select 1 union all select i+1 from n where "
+                "i<2000) select i||'x' from n);"],
+    "python3": ["/usr/bin/python3", "-c",
+                "import json; print(len(json.dumps([{'a': i} for i in "
+                "range(2000)])))"],
+    "bash": ["bash", "-c", "x=$(echo a | tr a b); (exit 3); echo $? $x"],
+    "git": ["git", "-c", "safe.directory=*", "--version"],
+    "gcc": ["sh", "-c", "echo 'int main(){}' | gcc -x c -o /dev/null -"],
+    "node": ["node", "-e", "console.log([1,2,3].map(x=>x*2).join())"],
+    "java": ["java", "-Xshare:auto", "-version"],
+    "perl": ["perl", "-e", "print join(',', map {$_*2} 1..10)"],
+}
+
+
+@test
+def real_programs():
+    for name, argv in REAL.items():
+        if not shutil.which(argv[0]):
+            SKIPPED.append(name)
+            continue
+        plain = Run(argv, traced=False)
+        run = Run(argv, keep_stacks=False)
+        check_equal((run.status, run.stdout, run.stderr),
+                    (plain.status, plain.stdout, plain.stderr), name)
+        twice, unknown, _ = run.trace.check_order()
+        check_equal((len(twice), len(unknown)), (0, 0), name)
+        check_equal(run.trace.damaged, 0, name)
+        run.no_live_file()
+        run.done()
+
+
+def main():
+    wanted = sys.argv[3:]
+    passed = failed = 0
+    for function in TESTS:
+        name = function.__name__
+        if wanted and name not in wanted:
+            continue
+        started = time.time()
+        try:
+            function()
+        except Skip as skip:
+            SKIPPED.append(f"{name} ({skip})")
+        except Exception as error:  # a test must not hide the others
+            failed += 1
+            print(f"FAIL {name}: {type(error).__name__}: {error}")
+            if os.environ.get("V"):
+                raise
+        else:
+            passed += 1
+            print(f"ok   {name} {time.time() - started:.1f} s")
+        sys.stdout.flush()
+    if SKIPPED:
+        print("skipped:", ", ".join(SKIPPED))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
