@@ -145,6 +145,11 @@ static inline uint64_t varint_read(const uint8_t **at, const uint8_t *end)
 		*at = p + 2;
 		return (p[0] & 0x7fu) | (uint64_t)p[1] << 7;
 	}
+	if (__builtin_expect(p[2] < 0x80, 1)) {
+		*at = p + 3;
+		return (p[0] & 0x7fu) | (p[1] & 0x7fu) << 7 |
+		       (uint64_t)p[2] << 14;
+	}
 	memcpy(&word, p, sizeof(word));
 	stop = ~word & UINT64_C(0x8080808080808080);
 	if (__builtin_expect(!stop, 0))

@@ -104,14 +104,13 @@ interner_add(struct interner *interner, uint32_t parent, uint64_t addr,
 	return stacks_child(interner->stacks, parent, key);
 }
 
-static inline uint32_t interner_node(struct interner *interner, uint32_t parent,
-				     uint64_t pc, size_t epoch, uint64_t tick)
+static inline uint32_t interner_node(struct interner *interner, uint32_t hash,
+				     uint32_t parent, uint64_t pc, size_t epoch,
+				     uint64_t tick)
 {
 	uint64_t key = PC_KEY_ADDR(pc) | (uint64_t)epoch << PC_KEY_ADDR_BITS;
-	uint64_t hash =
-	    (key ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15);
 	struct intern_entry *entry =
-	    &interner->cache[hash >> 40 & (INTERN_CACHE_COUNT - 1)];
+	    &interner->cache[hash & (INTERN_CACHE_COUNT - 1)];
 
 	if (__builtin_expect(entry->key != key || entry->parent != parent, 0)) {
 		uint32_t node =
@@ -167,7 +166,7 @@ static int frames_reserve(struct event_decoder *decoder, uint32_t depth)
 	frames = realloc(decoder->frames, capacity * sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
-	frames[0] = (struct event_frame){0, STACKS_ROOT};
+	frames[0] = (struct event_frame){0, STACKS_ROOT, 0};
 	decoder->frames = frames;
 	decoder->capacity = capacity;
 	return 0;
@@ -177,6 +176,13 @@ static int decode_fail(struct event_decoder *decoder, const char *problem)
 {
 	decoder->problem = problem;
 	return 1;
+}
+
+/* The cache is indexed by the path of pcs and not by the caller's node, so that
+   the processor need not wait for one lookup to start the next. */
+static inline uint32_t frame_hash(uint32_t hash, uint64_t pc)
+{
+	return (uint32_t)((hash + pc) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
 /* Reads a stack: pop, push, frames.  Return: 0, 1 with decoder->problem set,
@@ -189,7 +195,7 @@ static inline int decode_stack(struct event_decoder *decoder,
 	uint64_t push = varint_read(at, end);
 	uint32_t depth = decoder->depth;
 	struct event_frame *frame;
-	uint32_t node;
+	uint32_t node, hash;
 	uint64_t pc;
 
 	if (__builtin_expect(pop > depth, 0))
@@ -213,18 +219,21 @@ static inline int decode_stack(struct event_decoder *decoder,
 	frame = &decoder->frames[depth];
 	pc = frame->pc;
 	node = frame->node;
+	hash = frame->hash;
 	for (uint64_t i = 0; i < push; i++) {
 		if (__builtin_expect(*at >= end, 0))
 			return decode_fail(decoder, "its frames go beyond the "
 						    "end of the chunk");
 		pc += svarint_read(at, end);
-		node = interner_node(decoder->interner, node, pc,
+		hash = frame_hash(hash, pc);
+		node = interner_node(decoder->interner, hash, node, pc,
 				     decoder->epoch, decoder->tick);
 		if (__builtin_expect(node == STACKS_NONE, 0))
 			return -ENOMEM;
 		frame++;
 		frame->pc = pc;
 		frame->node = node;
+		frame->hash = hash;
 	}
 	decoder->depth = depth + (uint32_t)push;
 	return 0;

@@ -15,7 +15,7 @@ struct event;
 struct module_map;
 struct stacks;
 
-enum { INTERN_CACHE_COUNT = 4096 };
+enum { INTERN_CACHE_COUNT = 16384 };
 
 /**
  * struct intern_entry - node of a frame under its caller
@@ -34,7 +34,7 @@ struct intern_entry {
  * @epochs:  load ticks after which an address may mean another module, rising;
  *           owned.  An epoch is the number of them that have passed
  * @tracer_start, @tracer_end: range outside of which no frame is the tracer's
- * @cache:   direct-mapped, in front of the tree's hash table
+ * @cache:   direct-mapped by event_frame.hash, in front of the tree's table
  */
 struct interner {
 	struct stacks *stacks;
@@ -51,10 +51,12 @@ int interner_init(struct interner *interner, struct stacks *stacks,
 		  const struct module_map *modules);
 void interner_done(struct interner *interner);
 
-/* One frame of the stack that the next event builds on. */
+/* One frame of the stack that the next event builds on.  @hash: of all pcs up
+   to this one. */
 struct event_frame {
 	uint64_t pc;
 	uint32_t node;
+	uint32_t hash;
 };
 
 /**

@@ -556,6 +556,10 @@ static void put_definitions(struct gen_state *state)
 				 plugin.end, "/lib/second.so");
 		note_tick(state, state->plugin_tick);
 	}
+	if (options->killed)
+		trace_put_clock(out, tick + 1000,
+				tick_to_ns(state, tick + 1000));
+	note_tick(state, tick + 1000);
 	for (uint32_t i = 1; i <= options->threads; i++)
 		trace_put_thread(out, i, TRACE_THREAD_START, tick,
 				 i & 1 ? "worker" : "");
