@@ -31,7 +31,7 @@ static void crc_tables_init(struct crc_tables *tables)
 			uint32_t crc = tables->slice[i - 1][byte];
 
 			tables->slice[i][byte] =
-				crc >> 8 ^ tables->slice[0][crc & 0xff];
+			    crc >> 8 ^ tables->slice[0][crc & 0xff];
 		}
 }
 

@@ -21,7 +21,7 @@
 enum { BUILD_ID_MAX = 64 };
 
 static bool path_print(char path[static PATH_MAX], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3)));
 
 /* Return: whether all of it fitted. */
 static bool path_print(char path[static PATH_MAX], const char *format, ...)
@@ -221,8 +221,8 @@ static bool alt_place(char path[static PATH_MAX], const struct elf_file *file,
 	if (!realpath(file->path, real))
 		return false;
 	slash = strrchr(real, '/');
-	return slash && path_print(path, "%.*s/%s", (int)(slash - real), real,
-				   name);
+	return slash &&
+	       path_print(path, "%.*s/%s", (int)(slash - real), real, name);
 }
 
 struct elf_file *debug_search_alt(const struct debug_search *search,
@@ -233,8 +233,7 @@ struct elf_file *debug_search_alt(const struct debug_search *search,
 	struct stat info;
 	const char *name;
 	const void *id;
-	ssize_t id_len =
-		dwelf_dwarf_gnu_debugaltlink(file->dwarf, &name, &id);
+	ssize_t id_len = dwelf_dwarf_gnu_debugaltlink(file->dwarf, &name, &id);
 
 	*ret_trap = false;
 	if (id_len <= 0 || !name[0])

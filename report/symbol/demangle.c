@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-	MANGLED_MAX = 4096,  /* bounds libiberty's use of the stack */
+	MANGLED_MAX = 4096, /* bounds libiberty's use of the stack */
 	READABLE_MAX = 32768,
-	RAW_MAX = 65536,     /* of names that are not mangled */
+	RAW_MAX = 65536, /* of names that are not mangled */
 };
 
 struct demangled {
@@ -38,8 +38,8 @@ static void demangled_add(const char *text, size_t len, void *opaque)
 static bool is_clone_mark(const char *word, size_t len)
 {
 	static const char *const marks[] = {
-		"cold", "constprop", "part", "isra", "lto_priv",
-		"llvm", "localalias", "clone", "__uniq", "hot",
+	    "cold", "constprop",  "part",  "isra",   "lto_priv",
+	    "llvm", "localalias", "clone", "__uniq", "hot",
 	};
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
@@ -104,23 +104,23 @@ static size_t shorten(char *text, size_t len, const char *from, const char *to)
 static size_t tidy_cxx(char *text, size_t len)
 {
 	static const char *const spellings[][2] = {
-		{ "std::__cxx11::", "std::" },
-		{ "[abi:cxx11]", "" },
-		{ "std::basic_string<char, std::char_traits<char>, "
-		  "std::allocator<char> >",
-		  "std::string" },
-		{ "std::basic_string_view<char, std::char_traits<char> >",
-		  "std::string_view" },
-		{ "std::basic_istream<char, std::char_traits<char> >",
-		  "std::istream" },
-		{ "std::basic_ostream<char, std::char_traits<char> >",
-		  "std::ostream" },
-		{ "std::basic_stringstream<char, std::char_traits<char>, "
-		  "std::allocator<char> >",
-		  "std::stringstream" },
-		{ "std::basic_ostringstream<char, std::char_traits<char>, "
-		  "std::allocator<char> >",
-		  "std::ostringstream" },
+	    {"std::__cxx11::", "std::"},
+	    {"[abi:cxx11]", ""},
+	    {"std::basic_string<char, std::char_traits<char>, "
+	     "std::allocator<char> >",
+	     "std::string"},
+	    {"std::basic_string_view<char, std::char_traits<char> >",
+	     "std::string_view"},
+	    {"std::basic_istream<char, std::char_traits<char> >",
+	     "std::istream"},
+	    {"std::basic_ostream<char, std::char_traits<char> >",
+	     "std::ostream"},
+	    {"std::basic_stringstream<char, std::char_traits<char>, "
+	     "std::allocator<char> >",
+	     "std::stringstream"},
+	    {"std::basic_ostringstream<char, std::char_traits<char>, "
+	     "std::allocator<char> >",
+	     "std::ostringstream"},
 	};
 
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
@@ -143,9 +143,8 @@ static bool demangle_into(struct demangled *out, const char *mangled)
 	if (mangled[1] != 'Z')
 		return false;
 	/* Without this flag, names beyond 1 KiB are given up. */
-	if (!cplus_demangle_v3_callback(mangled,
-					options | DMGL_NO_RECURSE_LIMIT,
-					demangled_add, out))
+	if (!cplus_demangle_v3_callback(
+		mangled, options | DMGL_NO_RECURSE_LIMIT, demangled_add, out))
 		return false;
 	out->len = tidy_cxx(out->text, out->len);
 	return true;

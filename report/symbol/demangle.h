@@ -18,9 +18,9 @@
  * they were made from.  C++ names lose the return type, and the standard
  * strings and streams are spelled as in the source.  Rust names lose the hash.
  *
- * Not sanitised.  Return: NUL-terminated, to be freed by the caller; what is not
- * mangled or would grow beyond all reason comes back as it was; NULL when out
- * of memory.
+ * Not sanitised.  Return: NUL-terminated, to be freed by the caller; what is
+ * not mangled or would grow beyond all reason comes back as it was; NULL when
+ * out of memory.
  */
 char *demangle_name(const char *name, size_t len);
 

@@ -19,7 +19,7 @@ static bool die_ascend(const unsigned char *end, unsigned char *null,
 	} while (next < end && *next == 0);
 	if (next >= end)
 		return false;
-	*die = (Dwarf_Die){ .addr = next, .cu = die->cu };
+	*die = (Dwarf_Die){.addr = next, .cu = die->cu};
 	return true;
 }
 
@@ -33,7 +33,7 @@ int die_walk(Dwarf_Die *root, const unsigned char *end, die_visit_fn *visit,
 		return 0;
 	for (;;) {
 		enum die_visit go = visit(&die, dwarf_tag(&die), depth, opaque);
-		Dwarf_Die next = { 0 };
+		Dwarf_Die next = {0};
 		int status;
 
 		if (go == DIE_STOP)
@@ -43,7 +43,7 @@ int die_walk(Dwarf_Die *root, const unsigned char *end, die_visit_fn *visit,
 			die = next;
 			continue;
 		}
-		next = (Dwarf_Die){ 0 };
+		next = (Dwarf_Die){0};
 		status = dwarf_siblingof(&die, &next);
 		if (status == 0) {
 			die = next;

@@ -65,8 +65,8 @@ static bool split_file_is_sane(Dwarf_Die *die)
 	if (!name)
 		return false;
 	len = name[0] == '/' || !directory
-		      ? snprintf(path, sizeof(path), "%s", name)
-		      : snprintf(path, sizeof(path), "%s/%s", directory, name);
+		  ? snprintf(path, sizeof(path), "%s", name)
+		  : snprintf(path, sizeof(path), "%s/%s", directory, name);
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return false;
 	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
@@ -287,8 +287,8 @@ void dwarf_index_free(struct dwarf_index *index)
    stands where the function was declared. */
 static void die_declaration(Dwarf_Die *die)
 {
-	static const unsigned int links[] = { DW_AT_abstract_origin,
-					      DW_AT_specification };
+	static const unsigned int links[] = {DW_AT_abstract_origin,
+					     DW_AT_specification};
 
 	for (int hops = 0; hops < 16; hops++) {
 		Dwarf_Attribute attribute;
@@ -377,26 +377,30 @@ static const char *qualified_name(struct dwarf_index *index,
 	return join_scopes(index->names, parts, count, name);
 }
 
-/* Return: name of the function that @die (a copy) is or was inlined from, NULL
+/* A linker name that is not mangled is an alias from an asm label, such as
+   __GI___libc_malloc: what the source says reads better.
+
+   Return: name of the function that @die (a copy) is or was inlined from, NULL
    if it has none. */
 static const char *die_function(struct dwarf_index *index,
 				struct dwarf_unit *unit, Dwarf_Die die)
 {
 	static const unsigned int linker_names[] = {
-		DW_AT_linkage_name,
-		DW_AT_MIPS_linkage_name,
+	    DW_AT_linkage_name,
+	    DW_AT_MIPS_linkage_name,
 	};
 	Dwarf_Attribute attribute;
 	const char *name;
 
 	for (size_t i = 0; i < 2; i++) {
-		name = dwarf_formstring(dwarf_attr_integrate(
-			&die, linker_names[i], &attribute));
-		if (name && name[0])
+		name = dwarf_formstring(
+		    dwarf_attr_integrate(&die, linker_names[i], &attribute));
+		if (name && name[0] == '_' &&
+		    (name[1] == 'Z' || name[1] == 'R'))
 			return names_function(index->names, name);
 	}
 	name = dwarf_formstring(
-		dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+	    dwarf_attr_integrate(&die, DW_AT_name, &attribute));
 	if (!name || !name[0])
 		return NULL;
 	return qualified_name(index, unit, &die, name);
@@ -440,8 +444,7 @@ static void fill_line(struct dwarf_index *index, struct dwarf_unit *unit,
 
 	if (!line)
 		return;
-	frame->file =
-		unit_path(index, unit, dwarf_linesrc(line, NULL, NULL));
+	frame->file = unit_path(index, unit, dwarf_linesrc(line, NULL, NULL));
 	if (frame->file && dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
 }
@@ -465,11 +468,10 @@ static void fill_call(struct dwarf_index *index, struct dwarf_unit *unit,
 	Dwarf_Files *files;
 	size_t count;
 
-	if (dwarf_getsrcfiles(&unit->code, &files, &count) < 0 ||
-	    file >= count)
+	if (dwarf_getsrcfiles(&unit->code, &files, &count) < 0 || file >= count)
 		return;
-	frame->file = unit_path(index, unit,
-				dwarf_filesrc(files, file, NULL, NULL));
+	frame->file =
+	    unit_path(index, unit, dwarf_filesrc(files, file, NULL, NULL));
 	if (frame->file)
 		frame->line = die_number(&call->die, DW_AT_call_line);
 }
@@ -488,9 +490,8 @@ static int fill_frames(struct dwarf_index *index, struct dwarf_unit *unit,
 		if (!frame)
 			return -ENOMEM;
 		frame->is_inlined = i > 0;
-		frame->function =
-			i ? inline_name(index, unit, chain[i - 1])
-			  : function_name(index, unit, function);
+		frame->function = i ? inline_name(index, unit, chain[i - 1])
+				    : function_name(index, unit, function);
 		if (i == count)
 			fill_line(index, unit, addr, frame);
 		else
@@ -503,13 +504,13 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t addr,
 		     struct code_frames *ret)
 {
 	struct range_cursor cursor = range_table_seek(&index->ranges, addr);
-	struct code_frame line = { 0 };
+	struct code_frame line = {0};
 	uint32_t value;
 
 	ret->count = 0;
-	for (int tries = 0; tries < UNIT_TRIES_MAX &&
-			    range_table_next(&index->ranges, addr, &cursor,
-					     &value);
+	for (int tries = 0;
+	     tries < UNIT_TRIES_MAX &&
+	     range_table_next(&index->ranges, addr, &cursor, &value);
 	     tries++) {
 		struct dwarf_unit *unit = &index->units.items[value];
 		struct unit_function *function;

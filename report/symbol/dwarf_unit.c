@@ -43,7 +43,7 @@ static void scope_stack_enter(struct scope_stack *stack, unsigned int depth,
 {
 	if (stack->count < SCOPE_DEPTH_MAX)
 		stack->items[stack->count++] =
-			(struct open_scope){ .depth = depth, .index = index };
+		    (struct open_scope){.depth = depth, .index = index};
 }
 
 struct unit_loader {
@@ -103,8 +103,8 @@ static enum die_visit visit_function(struct unit_loader *loader, Dwarf_Die *die,
 		return DIE_STOP;
 	member->offset = dwarf_dieoffset(die);
 	member->scope = scope_stack_top(&loader->scopes);
-	ranges = add_function_ranges(loader, die,
-				     (uint32_t)unit->functions.count);
+	ranges =
+	    add_function_ranges(loader, die, (uint32_t)unit->functions.count);
 	if (ranges < 0)
 		return DIE_STOP;
 	if (ranges) {
@@ -146,7 +146,7 @@ static enum die_visit visit_unit(Dwarf_Die *die, int tag, unsigned int depth,
 
 int dwarf_unit_load(struct dwarf_unit *unit, uint64_t code_start)
 {
-	struct unit_loader loader = { .unit = unit, .code_start = code_start };
+	struct unit_loader loader = {.unit = unit, .code_start = code_start};
 	int status;
 
 	if (unit->loaded)
@@ -209,12 +209,12 @@ static void leave_inlines(struct body_loader *loader, unsigned int depth)
 
 	while (loader->open.count) {
 		struct open_scope top =
-			loader->open.items[loader->open.count - 1];
+		    loader->open.items[loader->open.count - 1];
 
 		if (top.depth < depth)
 			break;
 		function->inlines.items[top.index].skip =
-			(uint32_t)function->inlines.count;
+		    (uint32_t)function->inlines.count;
 		loader->open.count--;
 	}
 }
@@ -262,7 +262,7 @@ static enum die_visit visit_body(Dwarf_Die *die, int tag, unsigned int depth,
 static void load_inlines(struct dwarf_unit *unit,
 			 struct unit_function *function)
 {
-	struct body_loader loader = { .function = function };
+	struct body_loader loader = {.function = function};
 
 	function->loaded = true;
 	die_walk(&function->die, unit->end, visit_body, &loader);
@@ -290,7 +290,7 @@ static bool inline_covers(const struct unit_function *function,
 {
 	for (uint32_t i = 0; i < call->range_count; i++) {
 		const struct unit_range *range =
-			&function->ranges.items[call->first_range + i];
+		    &function->ranges.items[call->first_range + i];
 
 		if (addr >= range->start && addr < range->end)
 			return true;

@@ -20,11 +20,10 @@ static int open_regular(const char *path, const char **ret_note)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0) {
-		*ret_note = errno == ENOENT || errno == ENOTDIR
-				    ? "no such file"
+		*ret_note = errno == ENOENT || errno == ENOTDIR ? "no such file"
 			    : errno == EACCES || errno == EPERM
-				    ? "no permission to read the file"
-				    : "the file cannot be opened";
+				? "no permission to read the file"
+				: "the file cannot be opened";
 		return -1;
 	}
 	if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
@@ -73,10 +72,10 @@ struct elf_file *elf_file_open(const char *path, enum elf_file_kind kind,
 	}
 	file->path = strdup(path);
 	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
-	objection = !file->path  ? "out of memory"
-		    : !file->elf ? "not an ELF file"
-				 : kind_objection(file->elf, kind,
-						  &file->machine);
+	objection = !file->path ? "out of memory"
+		    : !file->elf
+			? "not an ELF file"
+			: kind_objection(file->elf, kind, &file->machine);
 	if (objection) {
 		*ret_note = objection;
 		elf_file_close(file);

@@ -34,16 +34,16 @@ static void open_main(struct image *image, const struct module *module)
 		free(plain);
 		return;
 	}
-	image->main = elf_file_open(module->path, ELF_FILE_LOADED,
-				    &image->note);
+	image->main =
+	    elf_file_open(module->path, ELF_FILE_LOADED, &image->note);
 	if (!image->main && plain && module->build_id_len)
 		image->main =
-			elf_file_open(plain, ELF_FILE_LOADED, &image->note);
+		    elf_file_open(plain, ELF_FILE_LOADED, &image->note);
 	free(plain);
 	if (image->main && !elf_file_fits(image->main, module)) {
 		image->note = module->build_id_len
-				      ? "build ID differs: file was rebuilt"
-				      : "segments differ: file was rebuilt";
+				  ? "build ID differs: file was rebuilt"
+				  : "segments differ: file was rebuilt";
 		elf_file_close(image->main);
 		image->main = NULL;
 	}
@@ -80,9 +80,9 @@ static void use_dwarf(struct image *image, struct elf_file *file,
 	}
 	if (image->alt)
 		dwarf_setalt(file->dwarf, image->alt->dwarf);
-	image->index = dwarf_index_new(file->dwarf,
-				       image->alt ? image->alt->dwarf : NULL,
-				       names, code_start(file->elf));
+	image->index =
+	    dwarf_index_new(file->dwarf, image->alt ? image->alt->dwarf : NULL,
+			    names, code_start(file->elf));
 	if (image->index)
 		image->debug_path = file->path;
 	else
@@ -110,7 +110,7 @@ static void open_debug(struct image *image, struct debug_search *search,
 /* The fullest symbol table there is; out of memory leaves fewer symbols. */
 static const char *open_symbols(struct image *image)
 {
-	struct elf_file *full[] = { image->main, image->debug, image->symbols };
+	struct elf_file *full[] = {image->main, image->debug, image->symbols};
 	const char *kind = "no symbols";
 
 	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
@@ -127,8 +127,8 @@ static const char *open_symbols(struct image *image)
 	symtab_add(&image->symtab, image->main->elf, SHT_DYNSYM);
 	if (image->symtab.count)
 		kind = "stripped: exported functions only";
-	image->minidebug = symtab_minidebug(image->main->elf,
-					    &image->minidebug_bytes);
+	image->minidebug =
+	    symtab_minidebug(image->main->elf, &image->minidebug_bytes);
 	if (image->minidebug) {
 		symtab_add(&image->symtab, image->minidebug, SHT_SYMTAB);
 		kind = "stripped: functions from .gnu_debugdata";
@@ -141,9 +141,9 @@ struct image *image_open(const struct module *module, const char *const *dirs,
 			 size_t dir_count, struct names *names)
 {
 	struct debug_search search = {
-		.module = module,
-		.dirs = dirs,
-		.dir_count = dir_count,
+	    .module = module,
+	    .dirs = dirs,
+	    .dir_count = dir_count,
 	};
 	struct image *image = calloc(1, sizeof(*image));
 	struct elf_file *files[4];

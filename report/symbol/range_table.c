@@ -64,14 +64,15 @@ struct range_cursor range_table_seek(const struct range_table *table,
 		else
 			high = middle;
 	}
-	return (struct range_cursor){ .index = low };
+	return (struct range_cursor){.index = low};
 }
 
 bool range_table_next(const struct range_table *table, uint64_t addr,
 		      struct range_cursor *cursor, uint32_t *ret_value)
 {
 	while (cursor->index > 0 && cursor->steps++ < STEPS_MAX) {
-		const struct range_entry *entry = &table->items[--cursor->index];
+		const struct range_entry *entry =
+		    &table->items[--cursor->index];
 
 		if (entry->reach <= addr)
 			break;

@@ -73,8 +73,7 @@ struct symbols *symbols_new(const struct module_map *modules,
 	symbols->modules = modules;
 	symbols->debug_dirs = debug_dirs;
 	symbols->debug_dir_count = debug_dir_count;
-	symbols->states =
-		calloc(modules->count + 1, sizeof(*symbols->states));
+	symbols->states = calloc(modules->count + 1, sizeof(*symbols->states));
 	symbols->rows = calloc(modules->count + 1, sizeof(*symbols->rows));
 	if (!symbols->states || !symbols->rows) {
 		symbols_free(symbols);
@@ -144,7 +143,7 @@ static struct module_state *find_state(struct symbols *symbols,
 				       const struct module *module)
 {
 	struct module_state *state =
-		&symbols->states[module - symbols->modules->items];
+	    &symbols->states[module - symbols->modules->items];
 	const struct image *image;
 	const char *base;
 
@@ -152,17 +151,15 @@ static struct module_state *find_state(struct symbols *symbols,
 		return state;
 	base = text_basename(module->name);
 	state->base = names_text(&symbols->names, base, strlen(base));
-	if (!state->base ||
-	    find_image(symbols, module, &state->image) < 0)
+	if (!state->base || find_image(symbols, module, &state->image) < 0)
 		return NULL;
 	image = symbols->images.items[state->image].image;
 	state->status.module = module;
 	state->status.note = image->note;
 	state->status.debug_path =
-		image->debug_path ? names_text(&symbols->names,
-					       image->debug_path,
-					       strlen(image->debug_path))
-				  : NULL;
+	    image->debug_path ? names_text(&symbols->names, image->debug_path,
+					   strlen(image->debug_path))
+			      : NULL;
 	state->seen = true;
 	return state;
 }
@@ -185,9 +182,9 @@ static uint64_t frame_hash(const struct symbol_frame *frame)
 	return mix(hash ^ frame->line);
 }
 
-static const struct symbol_frame **
-frame_slot(const struct symbol_frame **slots, size_t capacity,
-	   const struct symbol_frame *frame)
+static const struct symbol_frame **frame_slot(const struct symbol_frame **slots,
+					      size_t capacity,
+					      const struct symbol_frame *frame)
 {
 	size_t mask = capacity - 1;
 
@@ -230,8 +227,8 @@ static int frame_number(struct symbols *symbols, struct symbol_frame *frame)
 	if (symbols->frames.count >= symbols->frames.capacity / 2 &&
 	    frames_grow(symbols) < 0)
 		return -ENOMEM;
-	slot = frame_slot(symbols->frames.slots, symbols->frames.capacity,
-			  frame);
+	slot =
+	    frame_slot(symbols->frames.slots, symbols->frames.capacity, frame);
 	if (!*slot) {
 		frame->id = symbols->next_id++;
 		*slot = frame;
@@ -283,8 +280,8 @@ static const char *plain_name(struct symbols *symbols, uint64_t key,
 	int len;
 
 	if (module)
-		len = asprintf(&text, "%s+0x%" PRIx64, base,
-			       addr - module->bias);
+		len =
+		    asprintf(&text, "%s+0x%" PRIx64, base, addr - module->bias);
 	else
 		len = asprintf(&text, "0x%" PRIx64, addr);
 	if (len < 0)
@@ -310,7 +307,7 @@ static struct symbol_frame *keep_frames(struct symbols *symbols, uint64_t key,
 {
 	size_t count = symbols->scratch.count;
 	struct symbol_frame *frames =
-		arena_array(&symbols->arena, count, sizeof(*frames));
+	    arena_array(&symbols->arena, count, sizeof(*frames));
 
 	for (size_t i = 0; frames && i < count; i++) {
 		const struct code_frame *from = &symbols->scratch.items[i];
@@ -404,8 +401,7 @@ const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 
 bool symbols_is_tracer(const struct symbols *symbols, uint64_t pc_key)
 {
-	const struct module *module =
-		module_map_find(symbols->modules, pc_key);
+	const struct module *module = module_map_find(symbols->modules, pc_key);
 
 	return module && module->is_tracer;
 }

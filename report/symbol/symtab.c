@@ -69,17 +69,13 @@ static bool symbol_is_function(const GElf_Sym *symbol, const char *name,
 	       symbol->st_value < range->end;
 }
 
-/* Typed before untyped, global before weak before local. */
+/* Typed before untyped, exported before local. */
 static uint8_t symbol_rank(const GElf_Sym *symbol)
 {
-	unsigned int bind = GELF_ST_BIND(symbol->st_info);
-	uint8_t rank = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0
-		       : bind == STB_WEAK			    ? 1
-								    : 2;
+	bool is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
+	bool is_typed = GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE;
 
-	if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
-		rank += 4;
-	return rank;
+	return (uint8_t)(is_local + 2 * !is_typed);
 }
 
 static int symtab_add_section(struct symtab *table, Elf *elf, Elf_Scn *section,
@@ -121,7 +117,7 @@ static int symtab_add_section(struct symtab *table, Elf *elf, Elf_Scn *section,
 
 int symtab_add(struct symtab *table, Elf *elf, uint32_t type)
 {
-	struct code_ranges ranges = { 0 };
+	struct code_ranges ranges = {0};
 	Elf_Scn *section = NULL;
 	int status = code_ranges_fill(&ranges, elf);
 
@@ -129,8 +125,8 @@ int symtab_add(struct symtab *table, Elf *elf, uint32_t type)
 		GElf_Shdr header;
 
 		if (gelf_getshdr(section, &header) && header.sh_type == type)
-			status = symtab_add_section(table, elf, section,
-						    &ranges);
+			status =
+			    symtab_add_section(table, elf, section, &ranges);
 	}
 	vec_done(&ranges);
 	return status;
@@ -154,7 +150,7 @@ static int by_start(const void *a, const void *b)
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	if (x->is_sized != y->is_sized)
-		return x->is_sized ? 1 : -1;
+		return x->is_sized ? -1 : 1;
 	/* The best comes last: symtab_find() walks down. */
 	if (x->rank != y->rank)
 		return x->rank > y->rank ? -1 : 1;
@@ -164,6 +160,7 @@ static int by_start(const void *a, const void *b)
 void symtab_ready(struct symtab *table)
 {
 	uint64_t next = UINT64_MAX;
+	uint64_t sized_reach = 0;
 	uint64_t reach = 0;
 
 	if (table->count)
@@ -179,9 +176,17 @@ void symtab_ready(struct symtab *table)
 			entry->end = next;
 	}
 	for (size_t i = 0; i < table->count; i++) {
-		if (table->items[i].end > reach)
-			reach = table->items[i].end;
-		table->items[i].reach = reach;
+		struct symtab_entry *entry = &table->items[i];
+
+		/* A label inside of a function ends where that ends. */
+		if (entry->is_sized && entry->end > sized_reach)
+			sized_reach = entry->end;
+		if (!entry->is_sized && entry->start < sized_reach &&
+		    entry->end > sized_reach)
+			entry->end = sized_reach;
+		if (entry->end > reach)
+			reach = entry->end;
+		entry->reach = reach;
 	}
 }
 

@@ -9,8 +9,8 @@ uint64_t text_hash(const char *text, size_t len)
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)text[i]) *
-		       UINT64_C(0x100000001b3);
+		hash =
+		    (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
 	return hash ^ hash >> 32;
 }
 
@@ -35,8 +35,8 @@ static struct text_entry *text_table_slot(const struct text_table *table,
 static int text_table_grow(struct text_table *table)
 {
 	struct text_table grown = {
-		.capacity = table->capacity ? table->capacity * 2 : 256,
-		.count = table->count,
+	    .capacity = table->capacity ? table->capacity * 2 : 256,
+	    .count = table->count,
 	};
 
 	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
@@ -60,7 +60,7 @@ const char *text_table_find(const struct text_table *table, const char *key,
 	if (!table->capacity)
 		return NULL;
 	return text_table_slot(table, key, key_len, text_hash(key, key_len))
-		->value;
+	    ->value;
 }
 
 const char *text_table_add(struct text_table *table, const char *key,
@@ -71,10 +71,10 @@ const char *text_table_add(struct text_table *table, const char *key,
 	if (table->count >= table->capacity / 2 && !text_table_grow(table))
 		return NULL;
 	*text_table_slot(table, key, key_len, hash) = (struct text_entry){
-		.key = key,
-		.key_len = key_len,
-		.value = value,
-		.hash = hash,
+	    .key = key,
+	    .key_len = key_len,
+	    .value = value,
+	    .hash = hash,
 	};
 	table->count++;
 	return value;
@@ -83,5 +83,5 @@ const char *text_table_add(struct text_table *table, const char *key,
 void text_table_done(struct text_table *table)
 {
 	free(table->slots);
-	*table = (struct text_table){ 0 };
+	*table = (struct text_table){0};
 }
