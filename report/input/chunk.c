@@ -50,7 +50,7 @@ const char *chunk_type_name(uint16_t type)
 void chunk_walk_init(struct chunk_walk *walk, const struct source *source,
 		     uint64_t offset)
 {
-	memset(walk, 0, sizeof(*walk));
+	memset(walk, 0, offsetof(struct chunk_walk, window));
 	walk->source = source;
 	walk->next = offset;
 	walk->budget =
@@ -133,10 +133,8 @@ static int walk_hash(struct chunk_walk *walk, const struct chunk *chunk,
 	return 0;
 }
 
-/* Return: 1 if the payload of @chunk is as it was written, 0 if not or if too
-   many were asked about; negative errno. */
-static int walk_verify(struct chunk_walk *walk, const struct chunk *chunk,
-		       struct diag *diag)
+int chunk_walk_verify(struct chunk_walk *walk, const struct chunk *chunk,
+		      struct diag *diag)
 {
 	XXH64_state_t *state;
 	int result;
@@ -185,7 +183,7 @@ static int walk_resync(struct chunk_walk *walk, struct chunk *ret,
 	int found;
 
 	if (walk->has_last && !walk->incomplete) {
-		int whole = walk_verify(walk, &walk->last, diag);
+		int whole = chunk_walk_verify(walk, &walk->last, diag);
 
 		if (whole < 0)
 			return whole;

@@ -102,6 +102,11 @@ void chunk_walk_init(struct chunk_walk *walk, const struct source *source,
 int chunk_walk_next(struct chunk_walk *walk, struct chunk *ret,
 		    struct diag *diag);
 
+/* Return: 1 if the payload of @chunk is as it was written, 0 if not, or if more
+   than the walk's budget was asked about; negative errno. */
+int chunk_walk_verify(struct chunk_walk *walk, const struct chunk *chunk,
+		      struct diag *diag);
+
 /**
  * struct chunk_loader - scratch for reading payloads, zero-initialised
  */

@@ -243,7 +243,26 @@ static void note_skipped(struct memprof *memprof, const struct chunk_walk *walk,
 			     walk->skipped_len);
 }
 
-static int add_chunk(struct memprof *memprof, const struct chunk_walk *walk,
+/* A type that a newer version may have added: nothing is lost with it, but
+   damage is damage. */
+static int add_unknown(struct memprof *memprof, struct chunk_walk *walk,
+		       const struct chunk *chunk, struct diag *diag)
+{
+	int whole = walk->incomplete ? 0 : chunk_walk_verify(walk, chunk, diag);
+
+	if (whole < 0)
+		return whole;
+	if (!whole)
+		findings_add(&memprof->run->damage, memprof->source->path,
+			     chunk->offset,
+			     "chunk of unknown type %u: %s; it is ignored",
+			     chunk->header.type,
+			     walk->incomplete ? "the file ends in it"
+					      : "its checksum differs");
+	return 0;
+}
+
+static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 		     const struct chunk *chunk, struct chunk_payload *payload,
 		     struct diag *diag)
 {
@@ -251,7 +270,7 @@ static int add_chunk(struct memprof *memprof, const struct chunk_walk *walk,
 
 	memprof->chunk_count++;
 	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_END)
-		return 0;
+		return add_unknown(memprof, walk, chunk, diag);
 	note_ticks(memprof, &chunk->header);
 	if (walk->incomplete) {
 		add_incomplete(memprof, chunk);

@@ -18,7 +18,7 @@ void seen_add(struct seen_events *seen, uint32_t thread,
 	      const struct event *event, const uint64_t *keys, size_t depth)
 {
 	struct seen_event *item = vec_push(seen);
-	uint64_t fields[8];
+	uint64_t fields[7];
 
 	if (!item)
 		abort();
@@ -29,9 +29,9 @@ void seen_add(struct seen_events *seen, uint32_t thread,
 	fields[4] = event->b;
 	fields[5] = (uint64_t)(int64_t)event->fd;
 	fields[6] = event->kind | (uint64_t)event->call << 8;
-	fields[7] = depth ? XXH64(keys, depth * sizeof(*keys), 1) : 0;
 	item->thread = thread;
-	item->hash = XXH64(fields, sizeof(fields), 2);
+	item->fields = XXH64(fields, sizeof(fields), 1);
+	item->frames = depth ? XXH64(keys, depth * sizeof(*keys), 2) : 0;
 }
 
 void seen_expect(void *context, uint32_t thread, const struct event *event,
@@ -74,7 +74,7 @@ int seen_within(const struct seen_events *part, const struct seen_events *whole)
 	for (size_t i = 0; i < part->count; i++, j++) {
 		while (j < whole->count &&
 		       (whole->items[j].thread != part->items[i].thread ||
-			whole->items[j].hash != part->items[i].hash))
+			whole->items[j].fields != part->items[i].fields))
 			j++;
 		if (j == whole->count)
 			return 0;

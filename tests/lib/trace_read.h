@@ -15,12 +15,14 @@ struct event;
 struct input;
 
 /**
- * struct seen_event - what tells events apart, in 64 bits each
- * @hash: of all fields and the frames of the stack
+ * struct seen_event - what tells events apart
+ * @fields: hash of everything but the stack
+ * @frames: hash of the stack's frames
  */
 struct seen_event {
 	uint32_t thread;
-	uint64_t hash;
+	uint64_t fields;
+	uint64_t frames;
 };
 
 struct seen_events {
@@ -36,7 +38,8 @@ void seen_expect(void *context, uint32_t thread, const struct event *event,
 		 const uint64_t *keys, size_t depth);
 /* By thread; the order within a thread stays. */
 void seen_sort(struct seen_events *seen);
-/* Return: whether @part, sorted, is @whole, sorted, with some left out. */
+/* Return: whether @part, sorted, is @whole, sorted, with some left out; stacks
+   are not compared: a module that is lost changes them. */
 int seen_within(const struct seen_events *part,
 		const struct seen_events *whole);
 

@@ -62,7 +62,8 @@ static void check_seen(const struct seen_events *got,
 	assert_int_equal(got->count, want->count);
 	for (size_t i = 0; i < got->count; i++)
 		if (got->items[i].thread != want->items[i].thread ||
-		    got->items[i].hash != want->items[i].hash)
+		    got->items[i].fields != want->items[i].fields ||
+		    got->items[i].frames != want->items[i].frames)
 			fail_msg("seed %llu: event %zu differs",
 				 (unsigned long long)seed, i);
 }
