@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_docs.py - the documents name what the program has, and nothing else.
+
+Compares the tables in the sources with docs/ and the manual pages: keys, sort
+words, options, artifacts, pages, variables, definitions, chunks, events, exit
+statuses, and links between documents.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def read(path):
+    return (ROOT / path).read_text()
+
+
+def unquote(text):
+    """The value of adjacent C string literals."""
+    parts = re.findall(r'"((?:\\.|[^"\\])*)"', text)
+    return "".join(parts).replace('\\"', '"').replace("\\\\", "\\")
+
+
+def between(text, start, end):
+    """From the first @start to the first @end after it."""
+    begin = text.find(start)
+    stop = text.find(end, begin)
+    if begin < 0 or stop < 0:
+        sys.exit(f"check_docs.py: {start!r} … {end!r} not found")
+    return text[begin:stop]
+
+
+def table_names(path, table):
+    """First strings of the rows of a C table."""
+    rows = between(read(path), f"{table}[] = {{", "\n};")
+    return re.findall(r'^\t\{ "([^"]+)"', rows, re.M)
+
+
+def sort_words():
+    rows = between(read("report/spec_keys.c"), "sort_names[] = {", "\n};")
+    return re.findall(r'= "([^"]+)"', rows)
+
+
+def format_names(list_file, macro):
+    """Names of the formats a list names; their ids are names in C."""
+    ids = re.findall(rf"^{macro}\((\w+)\)", read(list_file), re.M)
+    return [one.replace("_", "-") for one in ids]
+
+
+def report_options():
+    rows = between(read("report/cli.c"), "option_rows[] = {", "\n};")
+    return re.findall(r'\{ GROUP_\w+,\s*[^,]+,\s*"([\w-]+)"', rows)
+
+
+def record_options():
+    rows = between(read("tracer/record/main.c"), "struct option options[]",
+                   "};")
+    return re.findall(r'\{ "([\w-]+)"', rows)
+
+
+def tracer_variables():
+    text = read("tracer/options.c")
+    return sorted(set("MEMORY_PROFILER_" + re.sub("=.*", "", name)
+                      for name in re.findall(r'(?<!define )PREFIX "(\w[^"]*)"',
+                                             text)))
+
+
+def definitions():
+    rows = between(read("report/figure/definition.c"),
+                   "definitions[] = {", "\n};")
+    result = []
+    for row in re.findall(r'^\t\{ ("(?:.|\n)*?) \},$', rows, re.M):
+        words = re.findall(r'"(?:\\.|[^"\\])*"(?:\s*"(?:\\.|[^"\\])*")*', row)
+        result.append(tuple(unquote(word) for word in words))
+    return result
+
+
+def enum_values(path, prefix):
+    return re.findall(rf"^\t{prefix}(\w+) = (\d+),", read(path), re.M)
+
+
+def man_items(text, macro):
+    """Names that a list of a manual page explains."""
+    return [re.sub(r"\\-", "-", name) for name in re.findall(
+        rf"^\.It (?:.*, )?{macro} (\S+)", text, re.M)]
+
+
+def man_options(text):
+    """All long options that a manual page mentions."""
+    return {name.replace("\\-", "-") for name in
+            re.findall(r"Fl (?:\w , )?\\-([\w\\-]+)", text)}
+
+
+class Check:
+    def __init__(self):
+        self.passed = 0
+        self.problems = []
+
+    def that(self, good, problem):
+        if good:
+            self.passed += 1
+        else:
+            self.problems.append(problem)
+
+    def all_in(self, names, where, place):
+        self.that(names, f"{place}: the source's table was not found")
+        for name in names:
+            self.that(name in where, f"{place} lacks {name}")
+
+    def same(self, names, written, place):
+        """Everything is written, and nothing else is."""
+        self.all_in(names, written, place)
+        for name in sorted(set(written) - set(names)):
+            self.that(False, f"{place} has {name}, which does not exist")
+
+
+def check_keys(check):
+    spec = read("docs/spec.md")
+    man = read("docs/man/memprof-report.1")
+    filters = table_names("report/filter/keys.c", "filter_keys")
+    views = table_names("report/spec_keys.c", "view_keys")
+    reports = table_names("report/spec_keys.c", "report_keys")
+    check.same(sorted(filters + views + reports),
+               sorted(re.findall(r"^### `(\w+)`$", spec, re.M)),
+               "docs/spec.md, headings")
+    for name in re.findall(r"^### `\w+`\n((?:.|\n)*?)(?=^#|\Z)", spec, re.M):
+        check.that("xample" in name,
+                   f"docs/spec.md: no example under: {name[:60]!r}")
+    check.same(sorted(set(filters + views + reports)),
+               sorted(set(man_items(man, "Cm"))), "memprof-report.1, keys")
+    check.all_in(sort_words(), re.findall(r"`([\w.]+)`", spec),
+                 "docs/spec.md, sort_by")
+    check.all_in(sort_words(), re.findall(r"[\w.]+\w", man),
+                 "memprof-report.1, sort_by")
+
+
+def check_formats(check):
+    spec = read("docs/spec.md")
+    man = read("docs/man/memprof-report.1")
+    artifacts = format_names("report/output/artifact_list.h", "ARTIFACT")
+    pages = format_names("report/output/page_list.h", "PAGE")
+    check.same(sorted(artifacts),
+               sorted(re.findall(r"^\| `(\w+)` \| `[\w.]+` \|",
+                                 between(spec, "## Artifacts", "\n## Q"),
+                                 re.M)),
+               "docs/spec.md, artifacts")
+    check.same(sorted(artifacts),
+               sorted(man_items(between(man, ".Sh ARTIFACTS", ".Sh FILES"),
+                                "Sy")),
+               "memprof-report.1, artifacts")
+    check.all_in(pages, re.findall(r"`(\w+)`", spec), "docs/spec.md, pages")
+    check.all_in(pages, re.findall(r"\w+", man), "memprof-report.1, pages")
+
+
+def check_commands(check):
+    report = read("docs/man/memprof-report.1")
+    record = read("docs/man/memprof-record.1")
+    check.same(sorted(report_options()), sorted(man_options(report)),
+               "memprof-report.1, options")
+    check.same(sorted(record_options()),
+               sorted(man_options(record) - {"-"}),
+               "memprof-record.1, options")
+    check.same(tracer_variables(), sorted(man_items(record, "Ev")),
+               "memprof-record.1, variables")
+    for name, number in enum_values("report/cli.h", "STATUS_"):
+        check.that(re.search(rf"^\.It {number}$", report, re.M),
+                   f"memprof-report.1 lacks exit status {number} ({name})")
+
+
+def check_definitions(check):
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*) \|$",
+                      read("docs/figures.md"), re.M)
+    check.same(definitions(), rows, "docs/figures.md")
+
+
+def check_trace_format(check):
+    text = read("docs/trace-format.md")
+    header = "tracer/trace_format.h"
+    chunks = [one for one in enum_values(header, "TRACE_CHUNK_")
+              if one[0] != "ZSTD"]
+    check.same(chunks, re.findall(r"^### (\w+) \((\d+)\)$", text, re.M),
+               "docs/trace-format.md, chunks")
+    events = between(text, "| kind | name |", "\n\n")
+    check.same([(number, name) for name, number in
+                enum_values(header, "TRACE_EVENT_")],
+               re.findall(r"^\| (\d+) \| (\w+) \|", events, re.M),
+               "docs/trace-format.md, events")
+    for prefix, field in (("TRACE_LOST_", "reason"), ("TRACE_END_", "how"),
+                          ("TRACE_THREAD_", "what"), ("TRACE_CLOCK_", "clock"),
+                          ("TRACE_ARCH_", "arch")):
+        row = re.search(rf"^\| \d+ \| \d \| {field} \|(.*)", text, re.M)
+        check.same([number for _, number in enum_values(header, prefix)],
+                   re.findall(r"(?:^|,) (\d+) ", row.group(1) if row else ""),
+                   f"docs/trace-format.md, {field}")
+
+
+def check_links(check):
+    files = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for file in files:
+        text = re.sub(r"```.*?```", "", file.read_text(), flags=re.S)
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+            if "://" in target:
+                continue
+            check.that((file.parent / target).exists(),
+                       f"{file.relative_to(ROOT)} links to {target}, which "
+                       "does not exist")
+
+
+def main():
+    check = Check()
+    for part in (check_keys, check_formats, check_commands, check_definitions,
+                 check_trace_format, check_links):
+        part(check)
+    for problem in check.problems:
+        print(problem)
+    print(f"{check.passed} passed, {len(check.problems)} failed")
+    return 1 if check.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
