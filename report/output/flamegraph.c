@@ -9,7 +9,8 @@
  * script (templates/flamegraph.js) cuts them again for the real one.
  *
  * What the script relies on: boxes in preorder; `y` tells the row; data-v the
- * cost; the first line of <title> the function, the last the numbers.
+ * cost (data-cost on the root says of what); the first line of <title> the
+ * function, the last the numbers.
  */
 #include "report/output/artifact.h"
 
@@ -20,6 +21,7 @@
 
 #include "report/core/diag.h"
 #include "report/core/units.h"
+#include "report/output/flamegraph_key.h"
 #include "report/output/flamegraph_layout.h"
 #include "report/output/svg.h"
 #include "report/output/svg_figures.h"
@@ -45,6 +47,7 @@ struct flame_drawing {
 	struct flamegraph_options options;
 	struct flame_layout layout;
 	struct svg_head head;
+	struct flame_key key;
 };
 
 /* --- boxes -------------------------------------------------------------- */
@@ -104,31 +107,49 @@ static void root_label(const struct flame_drawing *draw, char *buf, size_t size)
 /* Below this share a box has no border: it would hide the colour. */
 #define BORDER_MIN_RATIO 0.003
 
+/* Class and colour of a box, the same said twice: for the style and for where
+   there is none. */
+static void draw_box_colour(struct flame_drawing *draw,
+			    const struct flame_box *box, char *colour,
+			    size_t size)
+{
+	const struct figure_frame *frame = draw->tree->nodes[box->node].frame;
+	const char *narrow = box->width < BORDER_MIN_RATIO ? " n" : "";
+	char class[32];
+	unsigned hue, shade;
+
+	if (!frame) {
+		snprintf(colour, size, "#dcdcdc");
+		svg_attr(&draw->svg, "class", "r");
+		return;
+	}
+	hue = flame_key_hue(&draw->key, frame->module);
+	shade = svg_frame_shade(frame->function);
+	svg_frame_colour(colour, size, hue, shade);
+	snprintf(class, sizeof(class), "h%u s%u%s%s", hue, shade,
+		 frame->is_inlined ? " i" : "", narrow);
+	svg_attr(&draw->svg, "class", class);
+}
+
 static void draw_box(struct flame_drawing *draw, const struct flame_box *box)
 {
 	const struct figure_node *node = &draw->tree->nodes[box->node];
 	const struct figure_frame *frame = node->frame;
 	struct svg *svg = &draw->svg;
-	char class[64], fill[16], label[64];
-	bool is_inlined = frame && frame->is_inlined;
+	char colour[16], label[64];
 
-	svg_frame_colour(frame, fill, sizeof(fill), class, sizeof(class));
-	if (is_inlined)
-		strcat(class, " i");
-	if (box->width < BORDER_MIN_RATIO)
-		strcat(class, " n");
 	svg_open(svg, "svg");
 	svg_attr_percent(svg, "x", box->left * 100);
 	svg_attr_int(svg, "y", (long long)box->depth * ROW_PX);
 	svg_attr_percent(svg, "width", box->width * 100);
-	svg_attr(svg, "class", class);
-	svg_attr(svg, "fill", fill);
+	draw_box_colour(draw, box, colour, sizeof(colour));
 	svg_attr_count(svg, "data-v", flame_cost(draw->tree, box->node));
 	draw_box_title(draw, node, box->width);
 	svg_open(svg, "rect");
 	svg_attr(svg, "width", "100%");
 	svg_attr_int(svg, "height", BOX_PX);
-	if (is_inlined) {
+	svg_attr(svg, "fill", colour);
+	if (frame && frame->is_inlined) {
 		svg_attr(svg, "stroke", "#777");
 		svg_attr(svg, "stroke-dasharray", "3 2");
 	}
@@ -160,12 +181,10 @@ static void add_omission(struct flame_drawing *draw, enum flame_fate fate,
 	units_format_count(count, sizeof(count), layout->nodes[fate]);
 	units_format_ratio(share, sizeof(share),
 			   all ? (double)layout->cost[fate] / (double)all : 0);
-	svg_head_add(&draw->head, "mp-note",
-		     arena_printf(&draw->head.arena,
-				  "Not drawn: %s frame%s %s (%s of the %s).",
-				  count, layout->nodes[fate] == 1 ? "" : "s",
-				  why, share,
-				  draw->tree->by_count ? "count" : "bytes"));
+	svg_head_printf(&draw->head, "mp-note",
+			"Not drawn: %s frame%s %s (%s of %s).", count,
+			layout->nodes[fate] == 1 ? "" : "s", why, share,
+			draw->tree->by_count ? "count" : "bytes");
 }
 
 static void add_legend(struct flame_drawing *draw)
@@ -176,18 +195,14 @@ static void add_legend(struct flame_drawing *draw)
 
 	if (!cost)
 		cost = tree->by_count ? "allocations" : "bytes";
-	svg_head_add(&draw->head, "mp-legend",
-		     arena_printf(&draw->head.arena, "Width: %s, %s.", cost,
-				  tree->callees_first
-				      ? "here and in what is above"
-				      : "here and in all it calls"));
-	svg_head_add(&draw->head, "mp-legend",
-		     tree->callees_first ? "Below each function its callers. "
-					   "Colour: module. Dashed: inlined."
-					 : "Below each function what it calls. "
-					   "Colour: module. Dashed: inlined.");
+	svg_head_printf(&draw->head, "mp-legend", "Width: %s, %s.", cost,
+			tree->callees_first ? "by way of here"
+					    : "here and in all it calls");
+	svg_head_printf(&draw->head, "mp-legend",
+			"Below each function %s. Dashed: inlined.",
+			tree->callees_first ? "its callers" : "what it calls");
 	units_format_ratio(number, sizeof(number), draw->options.min_ratio);
-	snprintf(why, sizeof(why), "narrower than %s", number);
+	snprintf(why, sizeof(why), "under %s", number);
 	add_omission(draw, FLAME_NARROW, why);
 	units_format_count(number, sizeof(number), MAX_ROWS);
 	snprintf(why, sizeof(why), "below row %s", number);
@@ -207,8 +222,7 @@ static void add_head(struct flame_drawing *draw)
 	if (title && *title)
 		svg_head_add(&draw->head, "mp-title", title);
 	if (figure->caption && !draw->options.inline_in_html)
-		svg_head_add_paragraph(&draw->head, "mp-note", figure->caption,
-				       draw->options.nominal_width);
+		svg_head_add(&draw->head, "mp-note", figure->caption);
 	if (tree_is_empty(draw->tree))
 		svg_head_add(&draw->head, "mp-empty", "nothing matched");
 	else
@@ -242,16 +256,18 @@ static void draw_document(struct flame_drawing *draw)
 	double top, height;
 
 	add_head(draw);
-	top = svg_head_height(&draw->head) + GAP_PX;
+	top = svg_head_height(&draw->head) + draw->key.height_px + GAP_PX;
 	height = top + SVG_MARGIN_PX;
 	if (!is_empty)
 		height += (double)draw->layout.rows * ROW_PX;
 	svg_open_root(svg, id ? id : figure->id, "mp-flame",
 		      *figure->title ? figure->title : figure->id, height,
 		      SVG_FONT_PX);
+	svg_attr(svg, "data-cost", draw->tree->by_count ? "count" : "bytes");
 	if (is_file)
 		svg_draw_style(svg);
 	svg_head_draw(&draw->head, svg);
+	flame_key_draw(&draw->key, svg, svg_head_height(&draw->head));
 	if (!is_empty)
 		draw_boxes(draw, top);
 	if (is_file && !is_empty)
@@ -282,6 +298,8 @@ int flamegraph_render(const struct figure *figure,
 	limits.min_ratio = draw.options.min_ratio;
 	limits.max_boxes = draw.options.max_boxes;
 	error = flame_layout_compute(draw.tree, &limits, &draw.layout);
+	if (!error)
+		error = flame_key_compute(draw.tree, &draw.key);
 	if (!error)
 		error = svg_init(&draw.svg, out, !draw.options.inline_in_html);
 	if (!error) {

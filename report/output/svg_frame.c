@@ -56,43 +56,29 @@ static unsigned hsl_channel(double hue, double saturation, double lightness,
 	return (unsigned)lround(255 * (lightness - a * edge));
 }
 
-/*
- * Hues apart from each other and from the pink of a search hit; the classes
- * h0 to h11 and s0 to s3 of templates/figures.css say the same.
- */
-static const unsigned short hues[] = {205, 28, 150, 52, 262, 8,
-				      178, 90, 230, 40, 120, 190};
-static const double shades[] = {0.76, 0.80, 0.84, 0.88};
+static const unsigned short hues[SVG_HUE_COUNT] = {205, 28, 150, 52, 262, 8,
+						   178, 90, 230, 40, 120, 190};
+static const double shades[SVG_SHADE_COUNT] = {0.72, 0.755, 0.79, 0.825};
 
-enum {
-	HUE_COUNT = sizeof(hues) / sizeof(hues[0]),
-	SHADE_COUNT = sizeof(shades) / sizeof(shades[0]),
-};
-
-void svg_frame_colour(const struct figure_frame *frame, char *colour,
-		      size_t colour_size, char *class, size_t class_size)
+unsigned svg_frame_hue(const char *module)
 {
-	bool has_module = frame && *frame->module;
-	unsigned hue = 0, shade;
-	double saturation = 0.5, degrees;
+	return *module ? hash_text(text_basename(module)) % SVG_HUE_COUNT
+		       : SVG_HUE_COUNT;
+}
 
-	if (!frame) {
-		snprintf(colour, colour_size, "#dcdcdc");
-		snprintf(class, class_size, "r");
-		return;
-	}
-	if (has_module)
-		hue = hash_text(text_basename(frame->module)) % HUE_COUNT;
-	else
-		saturation = 0;
-	degrees = hues[hue];
-	shade = hash_text(frame->function) % SHADE_COUNT;
-	snprintf(colour, colour_size, "#%02x%02x%02x",
-		 hsl_channel(degrees, saturation, shades[shade], 0),
-		 hsl_channel(degrees, saturation, shades[shade], 8),
-		 hsl_channel(degrees, saturation, shades[shade], 4));
-	if (has_module)
-		snprintf(class, class_size, "h%u s%u", hue, shade);
-	else
-		snprintf(class, class_size, "u s%u", shade);
+unsigned svg_frame_shade(const char *function)
+{
+	return hash_text(function) % SVG_SHADE_COUNT;
+}
+
+void svg_frame_colour(char *buf, size_t size, unsigned hue, unsigned shade)
+{
+	double saturation = hue < SVG_HUE_COUNT ? 0.52 : 0;
+	double degrees = hue < SVG_HUE_COUNT ? hues[hue] : 0;
+	double lightness = shades[shade];
+
+	snprintf(buf, size, "#%02x%02x%02x",
+		 hsl_channel(degrees, saturation, lightness, 0),
+		 hsl_channel(degrees, saturation, lightness, 8),
+		 hsl_channel(degrees, saturation, lightness, 4));
 }

@@ -15,9 +15,15 @@ struct svg;
 /* "function\nfile:line\nmodule", what is unknown left out; "all" for NULL. */
 void svg_frame_text(struct svg *svg, const struct figure_frame *frame);
 
-/* Muted and stable: the hue stands for the module, the shade for the function.
-   @colour: "#rrggbb", light theme.  @class: names the same for the style. */
-void svg_frame_colour(const struct figure_frame *frame, char *colour,
-		      size_t colour_size, char *class, size_t class_size);
+/* Hues apart from each other and from the pink of a search hit; the classes h0
+   to h11 of templates/figures.css say the same. */
+enum { SVG_HUE_COUNT = 12, SVG_SHADE_COUNT = 4 };
+
+/* Stable: decided by the names alone. */
+unsigned svg_frame_hue(const char *module);
+unsigned svg_frame_shade(const char *function);
+
+/* "#rrggbb" of the light theme; @hue SVG_HUE_COUNT is grey. */
+void svg_frame_colour(char *buf, size_t size, unsigned hue, unsigned shade);
 
 #endif /* REPORT_OUTPUT_SVG_FRAME_H */

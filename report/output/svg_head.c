@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/output/svg_head.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/core/vec.h"
@@ -11,6 +13,8 @@ enum {
 	TITLE_LINE_PX = 26,
 	TITLE_PX = 16,
 	DESCENT_PX = 5,
+	/* Letters are taken to be wide, so most lines end before 400. */
+	WIDTH_PX = 420,
 };
 
 static bool line_is_title(const struct svg_head_line *line)
@@ -18,7 +22,7 @@ static bool line_is_title(const struct svg_head_line *line)
 	return strcmp(line->class, "mp-title") == 0;
 }
 
-void svg_head_add(struct svg_head *head, const char *class, const char *text)
+static void add_line(struct svg_head *head, const char *class, const char *text)
 {
 	struct svg_head_line *line = text ? vec_push(head) : NULL;
 
@@ -28,18 +32,30 @@ void svg_head_add(struct svg_head *head, const char *class, const char *text)
 		head->failed = true;
 }
 
-void svg_head_add_paragraph(struct svg_head *head, const char *class,
-			    const char *text, double width)
+void svg_head_add(struct svg_head *head, const char *class, const char *text)
 {
-	double room = width - 2.0 * SVG_MARGIN_PX;
+	struct svg_head_line probe = {.class = class};
+	double font_px = line_is_title(&probe) ? TITLE_PX : SVG_FONT_PX;
 
 	while (*text) {
-		size_t len = svg_break_text(text, room, SVG_FONT_PX);
+		size_t len = svg_break_text(text, WIDTH_PX, font_px);
 
-		svg_head_add(head, class, arena_copy(&head->arena, text, len));
+		add_line(head, class, arena_copy(&head->arena, text, len));
 		text += len;
 		text += strspn(text, " ");
 	}
+}
+
+void svg_head_printf(struct svg_head *head, const char *class,
+		     const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	svg_head_add(head, class, text);
 }
 
 double svg_head_height(const struct svg_head *head)

@@ -29,11 +29,12 @@ struct svg_head {
 	bool failed;
 };
 
-/* @class, @text: borrowed until svg_head_done(); a NULL text is a failure. */
+/* Adds @text (copied), broken at blanks into lines that a phone can show. */
 void svg_head_add(struct svg_head *head, const char *class, const char *text);
-/* Broken at blanks into lines of at most @width pixels. */
-void svg_head_add_paragraph(struct svg_head *head, const char *class,
-			    const char *text, double width);
+/* The same, formatted. */
+void svg_head_printf(struct svg_head *head, const char *class,
+		     const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 double svg_head_height(const struct svg_head *head);
 void svg_head_draw(const struct svg_head *head, struct svg *svg);
 void svg_head_done(struct svg_head *head);

@@ -27,7 +27,6 @@
 #include "report/output/ticks.h"
 
 enum {
-	NOMINAL_WIDTH = 960,
 	BYTES_PX = 210,
 	COUNT_PX = 90,
 	MARK_ROW_PX = 18,
@@ -36,7 +35,7 @@ enum {
 	GAP_PX = 14,
 	BOX = 1000,
 	MAX_MARKS = 3,
-	X_TICKS = 5,
+	X_TICKS = 7,
 };
 
 struct timeline_drawing {
@@ -140,39 +139,64 @@ static void draw_line(struct svg *svg, const char *class, const double x[2],
 	svg_break(svg);
 }
 
-static void draw_y_axis(struct svg *svg, const struct panel *panel)
+/* Lines lie below the curves, labels over them. */
+static void draw_y_grid(struct svg *svg, const struct panel *panel)
 {
 	struct ticks ticks;
 
 	ticks_compute(&ticks, panel->kind, panel->top_value, panel->max_ticks);
 	for (unsigned i = 0; i < ticks.count; i++) {
 		double y = floor(y_px(panel, ticks.step * i)) + 0.5;
-		char text[UNITS_TEXT_SIZE];
 
 		draw_line(svg, i ? "mp-grid" : "mp-axis", (double[]){0, 100},
-			  (double[]){y, y}, i ? "#d0d7de" : "#57606a");
-		if (i == 0)
-			continue;
-		ticks_format(&ticks, i, text, sizeof(text));
-		draw_label(svg, "mp-tick", 0, 0, y - 4, text);
+			  (double[]){y, y}, i ? "#d8dee4" : "#57606a");
 	}
 }
 
-static void draw_x_axis(struct timeline_drawing *draw, double top, double y)
+static void draw_y_labels(struct svg *svg, const struct panel *panel)
 {
-	struct svg *svg = &draw->svg;
+	struct ticks ticks;
+
+	ticks_compute(&ticks, panel->kind, panel->top_value, panel->max_ticks);
+	for (unsigned i = 1; i < ticks.count; i++) {
+		char text[UNITS_TEXT_SIZE];
+
+		ticks_format(&ticks, i, text, sizeof(text));
+		draw_label(svg, "mp-tick", 0, 0,
+			   floor(y_px(panel, ticks.step * i)) - 4, text);
+	}
+}
+
+static void draw_x_grid(struct timeline_drawing *draw,
+			const struct panel *panel)
+{
+	struct ticks ticks;
+
+	ticks_compute(&ticks, CELL_SECONDS, draw->end, X_TICKS);
+	for (unsigned i = 1; i < ticks.count; i++) {
+		double percent = 100 * x_ratio(draw, ticks.step * i);
+
+		if (percent < 99.5)
+			draw_line(&draw->svg, "mp-grid",
+				  (double[]){percent, percent},
+				  (double[]){panel->top_px,
+					     panel->top_px + panel->height_px},
+				  "#d8dee4");
+	}
+}
+
+static void draw_x_labels(struct timeline_drawing *draw, double y)
+{
 	struct ticks ticks;
 
 	ticks_compute(&ticks, CELL_SECONDS, draw->end, X_TICKS);
 	for (unsigned i = 0; i < ticks.count; i++) {
-		double percent = 100 * x_ratio(draw, ticks.step * i);
 		char text[UNITS_TEXT_SIZE];
 
 		ticks_format(&ticks, i, text, sizeof(text));
-		if (i && percent < 99.5)
-			draw_line(svg, "mp-grid", (double[]){percent, percent},
-				  (double[]){top, y}, "#e7ebf0");
-		draw_label(svg, "mp-tick", percent, 0, y + 16, text);
+		draw_label(&draw->svg, "mp-tick",
+			   100 * x_ratio(draw, ticks.step * i), 0, y + 16,
+			   text);
 	}
 }
 
@@ -256,6 +280,8 @@ static void draw_panel(struct timeline_drawing *draw, const struct panel *panel)
 	struct svg *svg = &draw->svg;
 	bool is_first = true;
 
+	draw_x_grid(draw, panel);
+	draw_y_grid(svg, panel);
 	svg_open(svg, "svg");
 	svg_attr(svg, "class", "mp-plot");
 	svg_attr_number(svg, "y", panel->top_px, 1);
@@ -272,7 +298,7 @@ static void draw_panel(struct timeline_drawing *draw, const struct panel *panel)
 	}
 	svg_close(svg);
 	svg_break(svg);
-	draw_y_axis(svg, panel);
+	draw_y_labels(svg, panel);
 }
 
 /* --- marks and legend --------------------------------------------------- */
@@ -427,7 +453,7 @@ static void draw_plan(struct timeline_drawing *draw,
 {
 	if (!plan->panel_count)
 		return;
-	draw_x_axis(draw, plan->panels[0].top_px, plan->axis_px);
+	draw_x_labels(draw, plan->axis_px);
 	for (unsigned i = 0; i < plan->panel_count; i++) {
 		draw_legend(draw, plan->panels[i].kind, plan->legends_px[i]);
 		draw_panel(draw, &plan->panels[i]);
@@ -449,8 +475,7 @@ static void draw_document(struct timeline_drawing *draw)
 	if (title && *title)
 		svg_head_add(&draw->head, "mp-title", title);
 	if (figure->caption && is_file)
-		svg_head_add_paragraph(&draw->head, "mp-note", figure->caption,
-				       NOMINAL_WIDTH);
+		svg_head_add(&draw->head, "mp-note", figure->caption);
 	if (!draw->series->point_count || !draw->series->curve_count)
 		svg_head_add(&draw->head, "mp-empty", "nothing matched");
 	plan_document(draw, &plan);
