@@ -21,8 +21,12 @@ What the tools count differently, and how this script allows for it:
 * A realloc is one call for all three.  While a block grows we count as
   heaptrack does: the old block ends, the new one begins.  DHAT resizes in one
   step; the highest sum is the same.
+* heaptrack calls a free temporary when the event before it was an allocation
+  of the same size and backtrace, be it another block; we only when it was this
+  very block.  Its figure is the higher one; it is printed, not compared.
 * python3 and cc1plus choose a few sizes by address (hash tables keyed by
-  pointer), so their totals vary from run to run by less than 0.1 %.
+  pointer), so their totals vary from run to run: python3's by less than 0.1 %,
+  those of a small cc1plus run by single tables of 32 KiB.
 """
 import argparse
 import json
@@ -160,7 +164,7 @@ def main():
                 env, both, 0)
         compare("python3", [python, f"{small}/json_dict.py"], python_env, both, 0.001)
         compare("cc1plus", preprocess(work, f"{small}/templates.cpp"), env,
-                ("dhat",) if options.quick else both, 0.001)
+                ("dhat",) if options.quick else both, 0.005)
         if not options.quick and os.path.isdir(options.workloads):
             large = options.workloads
             compare("sqlite3 (large)", ["sqlite3", ":memory:", f".read {large}/sqlite.sql"],

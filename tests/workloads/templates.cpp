@@ -34,9 +34,9 @@ T twice(const T &value) {
 int main() {
   std::map<std::string, std::vector<std::map<int, std::string>>> nested;
   nested["a"].push_back({{1, "x"}, {2, "y"}});
-  typename MakeRow<200>::type row;
+  typename MakeRow<60>::type row;
   (void)row;
   auto strings = twice(std::vector<std::string>{"p", "q"});
-  return static_cast<int>(Sum<400>::value % 7 + nested.size() +
+  return static_cast<int>(Sum<150>::value % 7 + nested.size() +
                           strings.size() + twice(std::string("z")).size());
 }
