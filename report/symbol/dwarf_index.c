@@ -17,7 +17,7 @@
 enum {
 	CHAIN_MAX = 512,
 	UNITS_MAX = 1 << 24,
-	RANGES_MAX = 1 << 26,
+	RANGES_MAX = 1 << 23,
 	UNIT_TRIES_MAX = 64,
 	SCOPE_PARTS_MAX = 64,
 };

@@ -10,7 +10,7 @@
 /* Limits that only damaged or crafted files reach. */
 enum {
 	RANGES_PER_DIE_MAX = 1 << 16,
-	RANGES_PER_UNIT_MAX = 1 << 24,
+	RANGES_PER_UNIT_MAX = 1 << 22,
 	RANGES_PER_FUNCTION_MAX = 1 << 20,
 	SCOPE_DEPTH_MAX = 256,
 };

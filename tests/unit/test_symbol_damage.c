@@ -2,6 +2,8 @@
 /* Files that were cut or changed: any answer will do, a crash will not. */
 #include "tests/symbol/fixture.h"
 
+#include <sys/stat.h>
+
 enum { ADDRESSES_MAX = 64, CUTS = 200, FLIPS = 400 };
 
 struct bytes {
@@ -157,6 +159,29 @@ static void test_shared_debug(void **state)
 	damage("dwz-one", "dwz-one");
 }
 
+/* libdw opens what a split unit names; a FIFO there must not stop us. */
+static void test_split_file_is_fifo(void **state)
+{
+	const char *dwo = fixture_path("chain-split-chain.dwo");
+	struct subject subject;
+	const struct symbol_frame *frames;
+	size_t count;
+
+	(void)state;
+	assert_int_equal(unlink(dwo), 0);
+	assert_int_equal(mkfifo(dwo, 0600), 0);
+	alarm(20);
+	subject_open(&subject, "chain-split", NULL, NULL, 0);
+	frames = subject_frames(&subject,
+				fixture_symbol("chain-split", "mark_inner"),
+				&count);
+	alarm(0);
+	assert_int_equal(count, 1);
+	assert_string_equal(frames[0].function, "outer");
+	assert_int_equal(frames[0].line, fixture_line("chain.c", "at inner"));
+	subject_close(&subject);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +191,7 @@ int main(void)
 	    cmocka_unit_test(test_cxx),
 	    cmocka_unit_test(test_minidebug),
 	    cmocka_unit_test(test_shared_debug),
+	    cmocka_unit_test(test_split_file_is_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, setup, fixture_remove);
