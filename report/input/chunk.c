@@ -44,8 +44,7 @@ const char *chunk_type_name(uint16_t type)
 	return "unknown";
 }
 
-/* --- walking ---------------------------------------------------------------
- */
+/* --- walking ------------------------------------------------------------- */
 
 void chunk_walk_init(struct chunk_walk *walk, const struct source *source,
 		     uint64_t offset)
@@ -243,8 +242,7 @@ int chunk_walk_next(struct chunk_walk *walk, struct chunk *ret,
 	return 1;
 }
 
-/* --- payloads --------------------------------------------------------------
- */
+/* --- payloads ------------------------------------------------------------ */
 
 void chunk_loader_done(struct chunk_loader *loader)
 {

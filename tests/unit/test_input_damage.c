@@ -3,14 +3,7 @@
  * Every cut and every flipped byte of small traces: nothing crashes, nothing
  * is accepted in silence, and no event is made up.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #include "report/core/vec.h"
 #include "report/input/input.h"

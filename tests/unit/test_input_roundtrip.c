@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What the generator wrote is what the reader finds, over thousands of random
    files of every shape. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/lib/unit.h"
 
-#include <cmocka.h>
+#include <unistd.h>
 
 #include "report/core/vec.h"
 #include "report/input/input.h"

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One walk over the chunk headers: definitions are taken in, chunks of events
+ * only noted, 32 bytes each.
+ */
+#include "report/input/memprof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include <xxhash.h>
+
+#include "report/core/diag.h"
+#include "report/core/vec.h"
+#include "report/event/run.h"
+#include "report/input/chunk.h"
+#include "tracer/trace_format.h"
+
+#define PREAMBLE_LEN sizeof(struct trace_preamble)
+
+int memprof_out_of_memory(const struct memprof *memprof, struct diag *diag)
+{
+	return diag_set(diag, -ENOMEM, memprof->source->path, DIAG_NO_OFFSET,
+			"out of memory");
+}
+
+/* --- the preamble -------------------------------------------------------- */
+
+static int preamble_check(struct memprof *memprof,
+			  const struct trace_preamble *preamble,
+			  struct diag *diag)
+{
+	const struct source *source = memprof->source;
+
+	if (preamble->version_major > TRACE_VERSION_MAJOR)
+		return diag_set(diag, -ENOTSUP, source->path, 8,
+				"is a memprof trace of version %u.%u; this "
+				"program reads versions up to %d.x: a newer "
+				"memprof-report is needed",
+				preamble->version_major,
+				preamble->version_minor, TRACE_VERSION_MAJOR);
+	memprof->has_trace_id = true;
+	memprof->trace_id = preamble->trace_id;
+	if (preamble->byte_order != TRACE_BYTE_ORDER)
+		findings_add(&memprof->run->damage, source->path, 12,
+			     "the preamble has an unknown byte order");
+	return 0;
+}
+
+/* *@ret_offset is where chunks start. */
+static int preamble_read(struct memprof *memprof, uint64_t *ret_offset,
+			 struct diag *diag)
+{
+	const struct source *source = memprof->source;
+	struct run *run = memprof->run;
+	struct trace_preamble preamble;
+	ssize_t n = source_read(source, 0, &preamble, sizeof(preamble), diag);
+	int error;
+
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < sizeof(preamble))
+		return diag_set(diag, -ENODATA, source->path, (uint64_t)n,
+				"the file ends within the preamble of a "
+				"memprof trace; nothing can be read");
+	*ret_offset = sizeof(preamble);
+	if (memcmp(preamble.magic, TRACE_MAGIC, TRACE_MAGIC_LEN) == 0 &&
+	    XXH64(&preamble, offsetof(struct trace_preamble, checksum), 0) ==
+		preamble.checksum) {
+		error = preamble_check(memprof, &preamble, diag);
+		run->format = arena_printf(&run->arena, "memprof %u.%u",
+					   preamble.version_major,
+					   preamble.version_minor);
+		return error || run->format
+			   ? error
+			   : memprof_out_of_memory(memprof, diag);
+	}
+	/* Bytes may be missing too: look for the first chunk everywhere. */
+	*ret_offset = 0;
+	run->format = "memprof";
+	findings_add(&run->damage, source->path, 0, "the preamble is damaged");
+	return 0;
+}
+
+/* --- the walk ------------------------------------------------------------ */
+
+static void note_ticks(struct memprof *memprof,
+		       const struct trace_chunk_header *header)
+{
+	uint64_t first = header->first_tick, last = header->last_tick;
+
+	if (last < first)
+		last = first;
+	if (!memprof->ticks_known || first < memprof->tick_min)
+		memprof->tick_min = first;
+	if (!memprof->ticks_known || last > memprof->tick_max)
+		memprof->tick_max = last;
+	memprof->ticks_known = true;
+}
+
+static int add_events(struct memprof *memprof, const struct chunk *chunk)
+{
+	struct lane_chunk *item = vec_push(&memprof->chunks);
+
+	if (!item)
+		return -ENOMEM;
+	item->offset = chunk->offset;
+	item->first_tick = chunk->header.first_tick;
+	item->thread = chunk->header.thread;
+	item->sequence = chunk->header.sequence;
+	return 0;
+}
+
+static int add_record(struct memprof *memprof, const struct chunk *chunk,
+		      struct chunk_payload *payload, struct diag *diag)
+{
+	struct run *run = memprof->run;
+	const char *problem = NULL;
+	int result = chunk_load(&memprof->reader.loader, memprof->source, chunk,
+				payload, &problem, diag);
+
+	if (result < 0)
+		return result;
+	if (result == 0)
+		return records_add(&memprof->records, chunk, payload->data,
+				   payload->len)
+			   ? memprof_out_of_memory(memprof, diag)
+			   : 0;
+	findings_add(&run->damage, memprof->source->path, chunk->offset,
+		     "%s chunk: %s; it is ignored",
+		     chunk_type_name(chunk->header.type), problem);
+	run->damaged_bytes += CHUNK_HEADER_LEN + chunk->header.stored_len;
+	return 0;
+}
+
+/* A chunk whose payload goes beyond the end of the file. */
+static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
+{
+	const struct source *source = memprof->source;
+	const struct trace_chunk_header *header = &chunk->header;
+	uint64_t there = source->size - chunk_payload_offset(chunk);
+	struct run *run = memprof->run;
+
+	run->damaged_bytes += CHUNK_HEADER_LEN;
+	if (header->type != TRACE_CHUNK_EVENTS) {
+		findings_add(&run->damage, source->path, chunk->offset,
+			     "%s chunk: the file ends after %" PRIu64
+			     " of its %" PRIu32 " bytes; it is ignored",
+			     chunk_type_name(header->type), there,
+			     header->stored_len);
+		return;
+	}
+	findings_add(&run->damage, source->path, chunk->offset,
+		     "EVENTS chunk of thread %" PRIu32
+		     ": the file ends after %" PRIu64 " of its %" PRIu32
+		     " bytes; %" PRIu64 " events are lost",
+		     header->thread, there, header->stored_len,
+		     chunk_event_count(header));
+	run->events_skipped += chunk_event_count(header);
+}
+
+static void note_skipped(struct memprof *memprof, const struct chunk_walk *walk,
+			 bool at_end)
+{
+	struct run *run = memprof->run;
+	const char *file = memprof->source->path;
+
+	if (!walk->skipped_len)
+		return;
+	run->damaged_bytes += walk->skipped_len;
+	if (at_end && walk->tail == CHUNK_TAIL_HEADER)
+		findings_add(&run->damage, file, walk->skipped_at,
+			     "the file ends within the header of a chunk, "
+			     "after %" PRIu64 " bytes of it",
+			     walk->skipped_len);
+	else if (at_end)
+		findings_add(&run->damage, file, walk->skipped_at,
+			     "damaged; no chunk is found in the last %" PRIu64
+			     " bytes",
+			     walk->skipped_len);
+	else if (walk->skipped_at || walk->skipped_len != PREAMBLE_LEN)
+		findings_add(&run->damage, file, walk->skipped_at,
+			     "damaged; the next chunk is found %" PRIu64
+			     " bytes further",
+			     walk->skipped_len);
+}
+
+/* A type that a newer version may have added: nothing is lost with it, but
+   damage is damage. */
+static int add_unknown(struct memprof *memprof, struct chunk_walk *walk,
+		       const struct chunk *chunk, struct diag *diag)
+{
+	int whole = walk->incomplete ? 0 : chunk_walk_verify(walk, chunk, diag);
+
+	if (whole < 0)
+		return whole;
+	if (!whole)
+		findings_add(&memprof->run->damage, memprof->source->path,
+			     chunk->offset,
+			     "chunk of unknown type %u: %s; it is ignored",
+			     chunk->header.type,
+			     walk->incomplete ? "the file ends in it"
+					      : "its checksum differs");
+	return 0;
+}
+
+static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
+		     const struct chunk *chunk, struct chunk_payload *payload,
+		     struct diag *diag)
+{
+	uint16_t type = chunk->header.type;
+
+	memprof->chunk_count++;
+	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_END)
+		return add_unknown(memprof, walk, chunk, diag);
+	note_ticks(memprof, &chunk->header);
+	if (walk->incomplete) {
+		add_incomplete(memprof, chunk);
+		return 0;
+	}
+	if (type != TRACE_CHUNK_EVENTS)
+		return add_record(memprof, chunk, payload, diag);
+	return add_events(memprof, chunk) ? memprof_out_of_memory(memprof, diag)
+					  : 0;
+}
+
+static int walk_chunks(struct memprof *memprof, uint64_t offset,
+		       struct diag *diag)
+{
+	struct chunk_walk *walk = malloc(sizeof(*walk));
+	struct chunk_payload payload = {0};
+	struct chunk chunk;
+	int result;
+
+	if (!walk)
+		return memprof_out_of_memory(memprof, diag);
+	chunk_walk_init(walk, memprof->source, offset);
+	while ((result = chunk_walk_next(walk, &chunk, diag)) > 0) {
+		note_skipped(memprof, walk, false);
+		result = add_chunk(memprof, walk, &chunk, &payload, diag);
+		if (result < 0)
+			break;
+	}
+	if (result == 0) {
+		note_skipped(memprof, walk, true);
+		memprof->run->truncated = walk->tail != CHUNK_TAIL_WHOLE;
+	}
+	chunk_payload_done(&payload);
+	free(walk);
+	return result;
+}
+
+/* --- PATH.live ----------------------------------------------------------- */
+
+static int scan_live(struct memprof *memprof, struct diag *diag)
+{
+	const struct records *records = &memprof->records;
+	struct run *run = memprof->run;
+	struct diag why;
+	int error = source_open_live(&memprof->live, memprof->source, &why);
+
+	memprof->has_live = error == 0;
+	if (error == -ENOMEM)
+		return memprof_out_of_memory(memprof, diag);
+	if (error == -ENOENT) {
+		if (records->has_live && !records->has_end)
+			findings_add(&run->damage, memprof->source->path,
+				     memprof->source->size,
+				     "the program did not come to its end and "
+				     "the file of its last events, %s.live, is "
+				     "not there",
+				     memprof->source->path);
+		return 0;
+	}
+	if (error) {
+		findings_add(&run->damage, why.file, why.offset, "%s",
+			     why.text);
+		return 0;
+	}
+	if (!memprof->has_trace_id) {
+		findings_add(&run->damage, memprof->live.path, 0,
+			     "is ignored: the trace's preamble is damaged, so "
+			     "it may belong to another");
+		return 0;
+	}
+	return live_scan(&memprof->live, memprof->trace_id, &memprof->chunks,
+			 &run->damage, diag);
+}
+
+int memprof_read_index(struct memprof *memprof, struct diag *diag)
+{
+	uint64_t offset;
+	int error = preamble_read(memprof, &offset, diag);
+
+	if (!error)
+		error = walk_chunks(memprof, offset, diag);
+	if (!error)
+		error = scan_live(memprof, diag);
+	return error;
+}
