@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""make_trace.py FILE [--version MAJOR.MINOR] - a small trace whose truth is known.
+
+Written from docs/trace-format.md alone, so that page is tested too: no line of
+the tracer is used.  A tick is a nanosecond, the run takes ten seconds:
+
+    s     event           id  bytes  live  from
+    1.0   malloc A        0   1000   1000  main > setup
+    2.0   malloc B        1   2000   3000  main > load > parse
+    3.0   calloc C        2   4000   7000  main > setup          <- peak
+    4.0   free A                     6000  main
+    5.0   malloc D        3    500   6500  main > load > parse
+    5.0   free C                     2500  main
+    6.0   realloc B to E  4   6000   6500  main > load > parse > grow
+    7.0   malloc F        5     16   6516  main > setup
+    7.5   free F                     6500  main > setup          (temporary)
+    8.0   malloc G        6     64   6564  main
+    9.0   free D                     6064  main
+   10.0   exit(3)                          E and G leak
+"""
+import argparse
+import struct
+
+MASK = (1 << 64) - 1
+P1, P2, P3, P4, P5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F,
+                      0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
+                      0x27D4EB2F165667C5)
+
+
+def rotate(value, bits):
+    return (value << bits | value >> (64 - bits)) & MASK
+
+
+def xxh64_round(acc, lane):
+    return rotate((acc + lane * P2) & MASK, 31) * P1 & MASK
+
+
+def xxh64(data):
+    """XXH64, seed 0 (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md)."""
+    offset = 0
+    if len(data) >= 32:
+        accs = [(P1 + P2) & MASK, P2, 0, -P1 & MASK]
+        while offset + 32 <= len(data):
+            lanes = struct.unpack_from("<4Q", data, offset)
+            accs = [xxh64_round(a, lane) for a, lane in zip(accs, lanes)]
+            offset += 32
+        acc = sum(rotate(a, bits)
+                  for a, bits in zip(accs, (1, 7, 12, 18))) & MASK
+        for a in accs:
+            acc = ((acc ^ xxh64_round(0, a)) * P1 + P4) & MASK
+    else:
+        acc = P5
+    acc = (acc + len(data)) & MASK
+    while offset + 8 <= len(data):
+        lane, = struct.unpack_from("<Q", data, offset)
+        acc = (rotate(acc ^ xxh64_round(0, lane), 27) * P1 + P4) & MASK
+        offset += 8
+    if offset + 4 <= len(data):
+        lane, = struct.unpack_from("<I", data, offset)
+        acc = (rotate(acc ^ lane * P1 & MASK, 23) * P2 + P3) & MASK
+        offset += 4
+    for byte in data[offset:]:
+        acc = rotate(acc ^ byte * P5 & MASK, 11) * P1 & MASK
+    acc = (acc ^ acc >> 33) * P2 & MASK
+    acc = (acc ^ acc >> 29) * P3 & MASK
+    return acc ^ acc >> 32
+
+
+START = 1_000_000_000
+END = START + 10_000_000_000
+REALTIME = 1_700_000_000_000_000_000  # 2023-11-14T22:13:20Z
+APP, LIB = 0x400000, 0x7F0000000000
+MAIN, SETUP, LOAD = APP + 0x1010, APP + 0x1200, APP + 0x1300
+PARSE, GROW = LIB + 0x2020, LIB + 0x2100
+SLACK = 8
+
+
+def string(text):
+    data = text.encode()
+    return struct.pack("<I", len(data)) + data
+
+
+def varint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def svarint(value):
+    return varint((value << 1 ^ value >> 63) & MASK)
+
+
+def preamble(major, minor):
+    head = b"\x89MPROF\r\n" + struct.pack("<HHIQ", major, minor, 0x0A0B0C0D,
+                                          0x1122334455667788)
+    return head + struct.pack("<Q", xxh64(head))
+
+
+def chunk(kind, payload, thread=0, first=START, last=None, events=0):
+    head = b"\xfeMPchnk\n" + struct.pack(
+        "<HHIIIQQIIQQ", kind, 0, thread, len(payload), len(payload), first,
+        first if last is None else last, events, 0, xxh64(payload), 0)
+    return head + struct.pack("<Q", xxh64(head)) + payload
+
+
+def process():
+    return chunk(1, struct.pack("<IIBBBBIQQQ", 4242, 1, 2, 1, 12, 1, 2, START,
+                                START, REALTIME) +
+                 string("/opt/app/bin/app") + string("/opt/app") +
+                 string("app") + string("--fast") + string("0.1.0"))
+
+
+def module(number, flags, start, size, path):
+    segment = struct.pack("<5Q", 0 if flags == 0 else start, size, 0, size, 5)
+    return chunk(3, struct.pack("<IIQQQQII", number, flags, START,
+                                start if flags == 0 else 0, start,
+                                start + size, 1, 4) +
+                 segment + b"\xab\xcd\xef" + bytes([number]) + string(path))
+
+
+class Events:
+    """The stateful coding of an EVENTS payload."""
+
+    def __init__(self):
+        self.data = b""
+        self.count = 0
+        self.stack = []
+        self.tick = START
+        self.address = 0
+
+    def add(self, kind, seconds, stack, *body):
+        tick = START + round(seconds * 1e9)
+        kept = 0
+        while (kept < min(len(stack), len(self.stack)) and
+               stack[kept] == self.stack[kept]):
+            kept += 1
+        out = bytes([kind]) + varint(tick - self.tick)
+        out += varint(len(self.stack) - kept) + varint(len(stack) - kept)
+        previous = stack[kept - 1] if kept else 0
+        for frame in stack[kept:]:
+            out += svarint(frame - previous)
+            previous = frame
+        self.data += out + b"".join(body)
+        self.tick, self.stack = tick, stack
+        self.count += 1
+
+    def addr(self, address):
+        delta = address - self.address
+        self.address = address
+        return svarint(delta)
+
+
+def events():
+    e = Events()
+    a, b, c, d, g, f, moved = (0x10000 + i * 0x10000 for i in range(7))
+    setup, parse = [MAIN, SETUP], [MAIN, LOAD, PARSE]
+    slack = varint(SLACK)
+    e.add(1, 1.0, setup, e.addr(a), varint(1000), slack)
+    e.add(1, 2.0, parse, e.addr(b), varint(2000), slack)
+    e.add(2, 3.0, setup, e.addr(c), varint(4000), slack)
+    e.add(5, 4.0, [MAIN], e.addr(a))
+    e.add(1, 5.0, parse, e.addr(d), varint(500), slack)
+    e.add(5, 5.0, [MAIN], e.addr(c))
+    e.add(7, 6.0, parse + [GROW], varint(0), e.addr(b), e.addr(moved),
+          varint(6000), slack)
+    e.add(1, 7.0, setup, e.addr(f), varint(16), slack)
+    e.add(5, 7.5, setup, e.addr(f))
+    e.add(1, 8.0, [MAIN], e.addr(g), varint(64), slack)
+    e.add(5, 9.0, [MAIN], e.addr(d))
+    return e
+
+
+def thread():
+    return (chunk(5, struct.pack("<IIIIQ", 1, 4242, 1, 0, START) + string("")) +
+            chunk(5, struct.pack("<IIIIQ", 1, 4242, 2, 0, START) +
+                  string("app")))
+
+
+def end(count):
+    return chunk(8, struct.pack("<IiQQQQQQ", 1, 3, END, END,
+                                REALTIME + END - START, count, 0, 9 << 20) +
+                 string(""), first=END)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("--version", default="1.0")
+    options = parser.parse_args()
+    major, minor = map(int, options.version.split("."))
+    e = events()
+    with open(options.file, "wb") as out:
+        out.write(preamble(major, minor) + process() + thread() +
+                  module(1, 1, APP, 0x10000, "/opt/app/bin/app") +
+                  module(2, 0, LIB, 0x10000, "/opt/app/lib/libparse.so.1") +
+                  chunk(2, e.data, 1, START, e.tick, e.count) + end(e.count))
+
+
+if __name__ == "__main__":
+    main()

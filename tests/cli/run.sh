@@ -1,0 +1,334 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh [--bless] - memprof-report from the command line: exit statuses,
+# messages, what each query selects.  A golden holds one command with all it
+# printed; --bless writes them anew, to be read in the diff.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD
+golden=$root/tests/golden/cli
+report=${MEMPROF_REPORT:-$root/build/release/memprof-report}
+bless=
+[ "${1:-}" = --bless ] && bless=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+mkdir -p "$golden"
+
+pass() { passed=$((passed + 1)); }
+
+fail() { # WHAT…
+	failed=$((failed + 1))
+	printf 'FAILED: %s\n' "$*"
+}
+
+# expect NAME COMMAND… - everything a command prints, and its status, equals
+# tests/golden/cli/NAME.  The command runs in $work; memprof-report is a function.
+expect() {
+	local name=$1 status=0
+	shift
+	{
+		printf '$ %s\n' "$*"
+		(cd "$work" && eval "$*" 2>"$work/.stderr") || status=$?
+		sed 's/^/stderr: /' "$work/.stderr"
+		printf 'status: %d\n' "$status"
+	} >"$work/.actual" </dev/null
+	if [ -n "$bless" ]; then
+		cp "$work/.actual" "$golden/$name"
+	fi
+	if diff -u "$golden/$name" "$work/.actual"; then
+		pass
+	else
+		fail "$name"
+	fi
+	rm -f "$work/.actual" "$work/.stderr"
+}
+
+memprof-report() { "$report" "$@"; }
+
+# status WANTED COMMAND… - only the exit status matters.
+status() {
+	local wanted=$1 got=0
+	shift
+	(cd "$work" && eval "$*") >"$work/.out" 2>&1 </dev/null || got=$?
+	if [ "$got" -eq "$wanted" ]; then
+		pass
+	else
+		fail "status $got, not $wanted: $*"
+		head -n 5 "$work/.out"
+	fi
+	rm -f "$work/.out"
+}
+
+# ids QUERY WANTED - numbers of the allocations that QUERY selects.
+ids() {
+	local got
+	got=$("$report" --view "$1" --as allocations "$work/t.dat" 2>&1 |
+		python3 -c 'import json, sys
+print(*(a["id"] for a in json.load(sys.stdin)["allocations"]))' 2>&1)
+	if [ "$got" = "$2" ]; then
+		pass
+	else
+		fail "$1 selects [$got], not [$2]"
+	fi
+}
+
+# groups QUERY WANTED - requested bytes of the groups, in order.
+groups() {
+	local got
+	got=$("$report" --view "$1" --as groups "$work/t.dat" 2>&1 |
+		python3 -c 'import json, sys
+print(*("%d/%d" % (g["only_matched_size"], g["all_size"])
+        for g in json.load(sys.stdin)["groups"]))' 2>&1)
+	if [ "$got" = "$2" ]; then
+		pass
+	else
+		fail "groups of $1 are [$got], not [$2]"
+	fi
+}
+
+# same WHAT A B - two files or trees are equal, byte by byte.
+same() {
+	if diff -r "$2" "$3"; then
+		pass
+	else
+		fail "$1"
+	fi
+}
+
+make_inputs() {
+	cd "$work" || exit 1
+	python3 "$root/tests/cli/make_trace.py" t.dat
+	python3 "$root/tests/cli/make_trace.py" --version 2.0 newer.dat
+	python3 "$root/tests/cli/make_trace.py" --version 1.7 minor.dat
+	: >empty.dat
+	mkdir directory
+	head -c 20 t.dat >preamble-cut.dat
+	head -c 32 t.dat >preamble.dat
+	head -c 900 t.dat >cut.dat
+	head -c -40 t.dat >end-cut.dat
+	{ head -c 700 t.dat; printf X; tail -c +702 t.dat; } >flipped.dat
+	{ printf X; tail -c +2 t.dat; } >magic.dat
+	printf '\177ELF\2\1\1' >elf.dat
+	head -c 4096 /dev/zero >zeros.dat
+	printf 'v 10400 3\nX /usr/bin/ls\n' >text.dat
+	printf '\x1f\x8b\x08\0\0\0\0\0\0\3junk' >gzip.dat
+	printf '\x28\xb5\x2f\xfd\x24\0junk' >zstd.dat
+	cd "$root" || exit 1
+}
+
+test_usage() {
+	expect no-trace memprof-report
+	expect version memprof-report --version
+	expect unknown-option memprof-report --verbos3 t.dat
+	expect unknown-artifact memprof-report --as flamegrap t.dat
+	expect view-without-as memprof-report --view lifetime=all t.dat
+	expect view-and-spec memprof-report --view "''" --as tree --spec x t.dat
+	expect unknown-view-key memprof-report --view lifetme=all --as tree t.dat
+	expect bad-view-value memprof-report --view size_min=12q --as tree t.dat
+	expect bad-view-regex "memprof-report --view 'function_regex=a(b' --as tree t.dat"
+	status 0 memprof-report --help
+	status 2 memprof-report --as tree t.dat t.dat
+	status 2 memprof-report --jobs 0 t.dat
+}
+
+test_inputs() {
+	local file
+
+	expect missing memprof-report missing.dat
+	expect directory memprof-report directory
+	expect empty memprof-report empty.dat
+	expect newer memprof-report newer.dat
+	for file in elf zeros text gzip zstd magic preamble-cut; do
+		expect "foreign-$file" memprof-report --check "$file.dat"
+	done
+	status 0 memprof-report --check minor.dat
+	for file in preamble cut end-cut flipped; do
+		expect "damaged-$file" memprof-report --check "$file.dat"
+	done
+	status 3 memprof-report --as tree missing.dat
+	status 3 memprof-report --list empty.dat
+	status 4 memprof-report -o damaged-report flipped.dat
+	status 0 test -s damaged-report/index.html
+	status 3 memprof-report -o both t.dat missing.dat
+	status 0 test -s both/t.dat/index.html
+}
+
+test_text() {
+	expect list memprof-report --list t.dat
+	expect check memprof-report --check t.dat
+	expect digest memprof-report -o report t.dat
+	expect quiet memprof-report --quiet -o quiet t.dat
+	expect tree memprof-report --as tree t.dat
+	expect tree-count memprof-report --view cost=count --as tree t.dat
+	expect tree-nothing memprof-report --view size_min=1GiB --as tree t.dat
+	expect folded memprof-report --as folded t.dat
+	expect folded-peak memprof-report --view alive_at=peak --as folded t.dat
+}
+
+# The truth is the table in make_trace.py.
+test_queries() {
+	ids '' '0 1 2 3 4 5 6'
+	ids 'lifetime=all' '0 1 2 3 4 5 6'
+	ids 'lifetime=only_leaked' '4 6'
+	ids 'lifetime=only_temporary' '0 1 2 3 5'
+	ids 'alive_at=peak' '0 1 2'
+	ids 'alive_at=3' '0 1 2'
+	ids 'alive_at=30%' '0 1 2'
+	ids 'alive_at=4' '1 2'
+	ids 'alive_at=2.999999999' '0 1'
+	ids 'alive_at=5' '1 3'
+	ids 'alive_at=6s' '3 4'
+	ids 'alive_at=100%' '4 6'
+	ids 'alive_at=0' ''
+	ids 'from=5' '3 4 5 6'
+	ids 'from=5.000000001' '4 5 6'
+	ids 'to=5' '0 1 2 3'
+	ids 'to=4999ms' '0 1 2'
+	ids 'from=20%&to=60%' '1 2 3 4'
+	ids 'from=0&to=100%' '0 1 2 3 4 5 6'
+	ids 'from=peak' '2 3 4 5 6'
+	ids 'to=peak' '0 1 2'
+	ids 'size_min=1000' '0 1 2 4'
+	ids 'size_min=1001' '1 2 4'
+	ids 'size_max=500' '3 5 6'
+	ids 'size_max=499' '5 6'
+	ids 'size_min=0x10&size_max=16' '5'
+	ids 'function_regex=libparse' '1 3 4'
+	ids 'function_regex=0x2100$' '4'
+	ids 'function_regex=^app\+0x401010$' '0 1 2 3 4 5 6'
+	ids 'function_regex=^0x2100' ''
+	ids 'negative_function_regex=libparse' '0 2 5 6'
+	ids 'function_regex=401300&negative_function_regex=2100$' '1 3'
+	ids 'function_regex=libparse&lifetime=only_leaked' '4'
+	ids 'sort_by=size' '5 6 3 0 1 2 4'
+	ids 'sort_by=size&order=dsc&count=3' '4 2 1'
+	ids 'sort_by=address&order=asc&count=2' '0 1'
+	ids 'order=dsc&count=2' '6 5'
+	ids 'count=all&order=asc&sort_by=timestamp' '0 1 2 3 4 5 6'
+	groups '' '6000/6000 5016/5016 2500/2500 64/64'
+	groups 'order=asc&count=2' '64/64 2500/2500'
+	groups 'lifetime=only_temporary' '5016/5016 2500/2500'
+	groups 'size_max=1000' '1016/5016 500/2500 64/64'
+	groups 'size_max=1000&sort_by=all.size&order=dsc' \
+		'1016/5016 500/2500 64/64'
+	groups 'sort_by=only_matched.allocated_count&order=dsc' \
+		'5016/5016 2500/2500 6000/6000 64/64'
+	groups 'sort_by=all.leaked_count&order=dsc&count=2' '6000/6000 64/64'
+	groups 'sort_by=all.min_timestamp' '5016/5016 2500/2500 6000/6000 64/64'
+	groups 'sort_by=all.interval&order=dsc&count=2' '5016/5016 2500/2500'
+}
+
+write_specs() {
+	cd "$work" || exit 1
+	printf '[view leaks]\n\nlifetme = only_leaked\n' >key.ini
+	printf '[veiw leaks]\n' >section.ini
+	printf '[view leaks]\nlifetime = only_leak\n' >value.ini
+	printf '[view leaks]\nfunction_regex = [\n' >regex.ini
+	printf '[report]\npages = none\n[view a]\nartifacts = folded\n' >one.ini
+	printf '[report]\noutput = from-spec\npages = markdown\ntitle = T\n' \
+		>output.ini
+	mkdir templates
+	printf '[view mine]\nartifacts = tree\n' >templates/default.ini
+	cd "$root" || exit 1
+}
+
+test_specs() {
+	expect spec-key memprof-report --spec key.ini t.dat
+	expect spec-section memprof-report --spec section.ini t.dat
+	expect spec-value memprof-report --spec value.ini t.dat
+	expect spec-regex memprof-report --spec regex.ini t.dat
+	expect spec-missing memprof-report --spec missing.ini t.dat
+	expect spec-directory memprof-report --spec directory t.dat
+	expect spec-one "memprof-report --spec one.ini -o one t.dat && ls one"
+	expect spec-output \
+		"memprof-report --spec output.ini t.dat && ls from-spec"
+	expect spec-override "memprof-report --quiet --spec output.ini -o other t.dat && ls other"
+	expect spec-default "memprof-report --quiet --templates templates -o mine t.dat && ls mine"
+}
+
+test_places() {
+	status 0 "memprof-report --as folded -o file.folded t.dat"
+	status 0 "memprof-report --as folded t.dat >stdout.folded"
+	status 0 "memprof-report --as folded -o - t.dat >dash.folded"
+	status 0 "memprof-report --as folded - <t.dat >stdin.folded"
+	status 0 "cat t.dat | memprof-report --as folded - >pipe.folded"
+	status 0 "memprof-report t.dat --as folded -o late.folded"
+	for file in stdout dash stdin pipe late; do
+		same "$file" "$work/file.folded" "$work/$file.folded"
+	done
+	expect output-is-file memprof-report -o t.dat t.dat
+	expect output-below-file memprof-report -o t.dat/x t.dat
+	expect artifact-not-writable memprof-report --as tree -o directory t.dat
+	expect disk-full "memprof-report --as tree t.dat >/dev/full"
+	status 2 "memprof-report --list t.dat >/dev/full"
+	status 2 "memprof-report --help >/dev/full"
+	status 0 "memprof-report --quiet -o deep/er/report t.dat"
+	status 0 "memprof-report --quiet -o deep/er/report t.dat"
+}
+
+test_determinism() {
+	status 0 "memprof-report --quiet -o once t.dat"
+	status 0 "LC_ALL=C TZ=Asia/Tokyo COLUMNS=20 memprof-report --jobs 1 --quiet -o twice t.dat"
+	status 0 "LC_ALL=de_DE.UTF-8 TZ=UTC memprof-report --jobs 7 --quiet -o thrice t.dat"
+	same 'a second report' "$work/once" "$work/twice"
+	same 'a third report' "$work/once" "$work/thrice"
+}
+
+# What README and docs/spec.md show must be accepted.
+test_documents() {
+	local count=0 spec query
+
+	python3 - "$root" "$work" <<'PYTHON'
+import pathlib
+import re
+import sys
+
+root, work = map(pathlib.Path, sys.argv[1:])
+queries = set()
+blocks = []
+for name in ("README.md", "docs/spec.md", "docs/man/memprof-report.1"):
+    text = (root / name).read_text()
+    blocks += re.findall(r"```ini\n(.*?)```", text, re.S)
+    queries |= set(re.findall(r"--view '([^']*)'", text))
+    queries |= set(re.findall(r"^\| [^|]*\? ?\| `([^`]*)` \| `\w+` \|$", text,
+                              re.M))
+    queries |= set(re.findall(r"^\| the [^|]*\| `([^`]*)` \| `\w+` \|$", text,
+                              re.M))
+text = (root / "docs/spec.md").read_text()
+text = text[text.index("## Filter keys"):]
+queries |= {q.replace(" ", "") for q in
+            re.findall(r"`((?:from|to|alive_at|lifetime|size_m..) = [^`]+)`",
+                       text)}
+assert len(blocks) >= 2 and len(queries) >= 12, (blocks, queries)
+for i, block in enumerate(blocks):
+    (work / f"doc{i}.ini").write_text(block)
+(work / "queries").write_text("".join(q + "\n" for q in sorted(queries)))
+PYTHON
+	status 0 test -s queries
+	for spec in "$work"/doc*.ini; do
+		status 0 "memprof-report --quiet --spec $spec -o doc t.dat"
+	done
+	while read -r query; do
+		case $query in
+		*sort_by=all.* | *sort_by=only_matched.*)
+			status 0 "memprof-report --view '$query' --as groups t.dat" ;;
+		*) status 0 "memprof-report --view '$query' --as allocations t.dat" ;;
+		esac
+		count=$((count + 1))
+	done <"$work/queries"
+	[ "$count" -gt 0 ] && pass
+}
+
+make_inputs
+write_specs
+test_usage
+test_inputs
+test_text
+test_queries
+test_specs
+test_places
+test_determinism
+test_documents
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
