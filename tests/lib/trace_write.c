@@ -265,6 +265,15 @@ size_t trace_put_end(struct bytes *out, uint32_t how, uint64_t tick,
 	return put_and_free(out, TRACE_CHUNK_END, tick, &p);
 }
 
+void trace_seal_header(uint8_t *bytes)
+{
+	struct trace_chunk_header header;
+
+	memcpy(&header, bytes, sizeof(header));
+	header_seal(&header);
+	memcpy(bytes, &header, sizeof(header));
+}
+
 void trace_repair(uint8_t *data, size_t len)
 {
 	struct trace_preamble preamble;

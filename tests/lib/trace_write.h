@@ -65,6 +65,9 @@ size_t trace_put_lost(struct bytes *out, uint64_t count, uint32_t reason,
 size_t trace_put_end(struct bytes *out, uint32_t how, uint64_t tick,
 		     uint64_t ns, uint64_t event_count, uint64_t lost_count);
 
+/* Makes the checksum of the header at @bytes right again. */
+void trace_seal_header(uint8_t *bytes);
+
 /* Makes the preamble's, headers' and payloads' checksums right again, as far
    as headers follow one another. */
 void trace_repair(uint8_t *data, size_t len);
