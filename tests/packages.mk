@@ -15,7 +15,7 @@ packages.demo  := $(packages.build) sqlite3
 packages.check := $(packages.demo) g++ binutils libcmocka-dev valgrind \
                   heaptrack python3 python3-jsonschema libjson-perl chromium \
                   redis-server redis-tools clang perl zstd cmark procps \
-                  libjemalloc2 libxml2-utils libsqlite3-0 file rustc
+                  libjemalloc2 libxml2-utils file rustc dwz xz-utils
 
 
 .PHONY: packages-build packages-demo packages-check

@@ -270,7 +270,7 @@ static int addresses_grow(struct symbols *symbols)
 	return 0;
 }
 
-/* "module+0xoffset" or "0xaddress" */
+/* "module+0xoffset" or "0xaddress"; a phrase for what is no address. */
 static const char *plain_name(struct symbols *symbols, uint64_t key,
 			      const struct module *module, const char *base)
 {
@@ -279,7 +279,9 @@ static const char *plain_name(struct symbols *symbols, uint64_t key,
 	char *text;
 	int len;
 
-	if (module)
+	if (key == PC_KEY_TRUNCATED)
+		len = asprintf(&text, "[outer frames not recorded]");
+	else if (module)
 		len =
 		    asprintf(&text, "%s+0x%" PRIx64, base, addr - module->bias);
 	else
