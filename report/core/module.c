@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+enum { PASSES_MAX = 16 };
+
 static int by_start(const void *a, const void *b)
 {
 	const struct module *x = a, *y = b;
@@ -43,6 +45,43 @@ static bool loaded_before(const struct module *a, const struct module *b)
 	return a->number < b->number;
 }
 
+/*
+ * The later of two modules that overlap has the higher generation, so that an
+ * address and a generation name one module.  Where a chain of overlaps runs
+ * against the order of addresses this takes more than one pass; nothing that
+ * a dynamic loader does needs many.
+ *
+ * Return: whether a generation changed.
+ */
+static bool number_generations(struct module_map *map)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < map->count; i++) {
+		struct module *a = &map->items[i];
+
+		for (size_t j = i + 1;
+		     j < map->count && map->items[j].start < a->end; j++) {
+			struct module *b = &map->items[j];
+			bool in_order = loaded_before(a, b);
+			struct module *later = in_order ? b : a;
+			uint32_t least = (in_order ? a : b)->generation + 1;
+			uint64_t end = a->end > b->end ? a->end : b->end;
+
+			if (later->generation < least) {
+				later->generation = least;
+				changed = true;
+			}
+			if (!map->reused || a->start < map->reused_start)
+				map->reused_start = a->start;
+			if (end > map->reused_end)
+				map->reused_end = end;
+			map->reused = true;
+		}
+	}
+	return changed;
+}
+
 void module_map_build(struct module_map *ret, struct module *items,
 		      size_t count)
 {
@@ -52,23 +91,8 @@ void module_map_build(struct module_map *ret, struct module *items,
 	for (size_t i = 0; i < count; i++)
 		if (items[i].end - items[i].start > ret->longest)
 			ret->longest = items[i].end - items[i].start;
-	for (size_t i = 0; i < count; i++) {
-		struct module *a = &items[i];
-
-		for (size_t j = i + 1; j < count && items[j].start < a->end;
-		     j++) {
-			struct module *b = &items[j];
-			struct module *later = loaded_before(a, b) ? b : a;
-			uint64_t end = a->end > b->end ? a->end : b->end;
-
-			later->generation++;
-			if (!ret->reused || a->start < ret->reused_start)
-				ret->reused_start = a->start;
-			if (end > ret->reused_end)
-				ret->reused_end = end;
-			ret->reused = true;
-		}
-	}
+	for (int pass = 0; pass < PASSES_MAX && number_generations(ret); pass++)
+		;
 }
 
 uint64_t module_map_key(const struct module_map *map, uint64_t addr,

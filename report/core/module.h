@@ -33,7 +33,8 @@ struct module_segment {
  * @unload_tick: when it was gone, or MODULE_NEVER_UNLOADED
  * @path:        raw bytes as in the trace, NUL-terminated: for open()
  * @name:        sanitised @path, for people
- * @generation:  how many modules were at (part of) this address range before
+ * @generation:  0, or one more than the highest of the modules that were at
+ *               (part of) this address range before
  *
  * start < end; load_tick <= unload_tick.
  */

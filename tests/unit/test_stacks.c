@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/lib/unit.h"
+
+#include "report/event/stacks.h"
+#include "tests/lib/random.h"
+
+static void same_is_same(void **state)
+{
+	struct stacks stacks;
+	uint32_t a, b;
+
+	(void)state;
+	assert_int_equal(stacks_init(&stacks), 0);
+	a = stacks_child(&stacks, STACKS_ROOT, 0x1000);
+	b = stacks_child(&stacks, a, 0x2000);
+	assert_int_not_equal(a, STACKS_ROOT);
+	assert_int_equal(stacks_child(&stacks, STACKS_ROOT, 0x1000), a);
+	assert_int_equal(stacks_child(&stacks, a, 0x2000), b);
+	assert_int_not_equal(stacks_child(&stacks, b, 0x2000), b);
+	assert_int_not_equal(stacks_child(&stacks, STACKS_ROOT, 0x2000), b);
+	assert_int_equal(stacks.nodes[b].parent, a);
+	assert_int_equal(stacks.nodes[b].depth, 2);
+	assert_int_equal(stacks.nodes[STACKS_ROOT].depth, 0);
+	stacks_done(&stacks);
+}
+
+/* Growth keeps numbers, and parents come before children. */
+static void many(void **state)
+{
+	enum { COUNT = 200000 };
+	struct random random = {4};
+	struct stacks stacks;
+	uint32_t *nodes = calloc(COUNT, sizeof(*nodes));
+	uint64_t *keys = calloc(COUNT, sizeof(*keys));
+	uint32_t *parents = calloc(COUNT, sizeof(*parents));
+
+	(void)state;
+	assert_true(nodes && keys && parents);
+	assert_int_equal(stacks_init(&stacks), 0);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		keys[i] = random_below(&random, 1000) << 12;
+		parents[i] = (uint32_t)random_below(&random, stacks.count);
+		nodes[i] = stacks_child(&stacks, parents[i], keys[i]);
+		assert_true(nodes[i] > parents[i]);
+	}
+	for (uint32_t i = 0; i < COUNT; i++) {
+		const struct stacks_node *node = &stacks.nodes[nodes[i]];
+
+		assert_int_equal(stacks_child(&stacks, parents[i], keys[i]),
+				 nodes[i]);
+		assert_int_equal(node->pc_key, keys[i]);
+		assert_int_equal(node->parent, parents[i]);
+		assert_int_equal(node->depth,
+				 stacks.nodes[parents[i]].depth + 1);
+	}
+	stacks_done(&stacks);
+	free(nodes);
+	free(keys);
+	free(parents);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(same_is_same),
+	    cmocka_unit_test(many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
