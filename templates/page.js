@@ -54,7 +54,8 @@
 			const button = make("button", { type: "button" });
 			button.append(...head.childNodes);
 			head.append(button);
-			head.setAttribute("aria-sort", "none");
+			if (!head.hasAttribute("aria-sort"))
+				head.setAttribute("aria-sort", "none");
 			button.addEventListener("click",
 				() => sort(table, column));
 		});

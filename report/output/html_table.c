@@ -6,17 +6,8 @@
 
 #include "report/figure/definition.h"
 #include "report/output/html_value.h"
+#include "report/output/table_layout.h"
 #include "report/output/value.h"
-
-/* The first column of text names the row. */
-static size_t heading_column(const struct figure_table *table)
-{
-	for (size_t i = 0; i < table->column_count; i++)
-		if (table->columns[i].kind == CELL_TEXT ||
-		    table->columns[i].kind == CELL_STACK)
-			return i;
-	return table->column_count;
-}
 
 static const char *kind_class(enum cell_kind kind)
 {
@@ -27,61 +18,107 @@ static const char *kind_class(enum cell_kind kind)
 	return kind == CELL_STACK ? "wide" : "words";
 }
 
-static void head_write(struct html *html, const struct figure_table *table)
+static void column_write(struct html *html, const struct figure_column *column,
+			 bool is_sorted)
+{
+	html_open(html, "th", kind_class(column->kind));
+	html_attr(html, "scope", "col");
+	if (is_sorted)
+		html_attr(html, "aria-sort", "descending");
+	html_term(html, column->label, column->definition);
+	html_close(html);
+}
+
+static void head_write(struct html *html, const struct figure_table *table,
+		       const struct table_layout *layout)
 {
 	html_open(html, "thead", NULL);
 	html_open(html, "tr", NULL);
-	for (size_t i = 0; i < table->column_count; i++) {
-		const struct figure_column *column =
-			&table->columns[value_column(table, i)];
-
-		html_open(html, "th", kind_class(column->kind));
-		html_attr(html, "scope", "col");
-		html_term(html, column->label, column->definition);
-		html_close(html);
-	}
+	if (layout->heading != TABLE_NO_COLUMN)
+		column_write(html, &table->columns[layout->heading], false);
+	for (size_t i = 0; i < layout->count; i++)
+		column_write(html, &table->columns[layout->order[i]],
+			     layout->order[i] == layout->main);
 	html_close(html);
 	html_close(html);
 	html_break(html);
 }
 
-static void cell_write(struct html *html, const struct figure_column *column,
-		       const struct cell *cell, bool is_heading)
+static void share_attr(struct html *html, double ratio)
 {
-	html_open(html, is_heading ? "th" : "td", kind_class(column->kind));
-	if (is_heading)
-		html_attr(html, "scope", "row");
-	if (cell->kind == CELL_RATIO) {
-		double percent = cell->number * 100;
+	double percent = ratio * 100;
 
-		percent = percent > 100 ? 100 : percent > 0 ? percent : 0;
-		html_attr_printf(html, "style", "--share:%.4g%%", percent);
+	percent = percent > 100 ? 100 : percent > 0 ? percent : 0;
+	html_attr_printf(html, "style", "--share:%.4g%%", percent);
+}
+
+/* Return: whether @heading begins with @detail: "libx.so+0x12", "libx.so". */
+static bool is_said(const struct cell *heading, const char *detail)
+{
+	return heading->kind == CELL_TEXT &&
+	       strncmp(heading->text, detail, strlen(detail)) == 0;
+}
+
+/* What names the row, and where it is, in small letters below. */
+static void heading_write(struct html *html, const struct figure_table *table,
+			  const struct table_layout *layout,
+			  const struct cell *row)
+{
+	bool any = false;
+
+	html_open(html, "th",
+		  kind_class(table->columns[layout->heading].kind));
+	html_attr(html, "scope", "row");
+	html_value(html, &row[layout->heading]);
+	for (size_t i = 0; i < layout->detail_count; i++) {
+		const struct cell *cell = &row[layout->details[i]];
+
+		if (cell->kind != CELL_TEXT || !*cell->text ||
+		    is_said(&row[layout->heading], cell->text))
+			continue;
+		if (!any)
+			html_open(html, "span", "where");
+		else
+			html_text(html, " \xc2\xb7 ");
+		html_text(html, cell->text);
+		any = true;
 	}
-	html_value(html, cell);
+	if (any)
+		html_close(html);
 	html_close(html);
 }
 
-static void rows_write(struct html *html, const struct figure_table *table)
+static void row_write(struct html *html, const struct figure_table *table,
+		      const struct table_layout *layout, const struct cell *row)
 {
-	size_t heading = heading_column(table);
+	html_open(html, "tr", NULL);
+	if (layout->heading != TABLE_NO_COLUMN)
+		heading_write(html, table, layout, row);
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct cell *cell = &row[layout->order[i]];
+
+		html_open(html, "td",
+			  kind_class(table->columns[layout->order[i]].kind));
+		if (cell->kind == CELL_RATIO)
+			share_attr(html, cell->number);
+		html_value(html, cell);
+		html_close(html);
+	}
+	html_close(html);
+	html_break(html);
+}
+
+static void rows_write(struct html *html, const struct figure_table *table,
+		       const struct table_layout *layout)
+{
 	size_t rows = table->row_count;
 
 	if (rows > HTML_TABLE_ROWS_MAX)
 		rows = HTML_TABLE_ROWS_MAX;
 	html_open(html, "tbody", NULL);
-	for (size_t row = 0; row < rows; row++) {
-		html_open(html, "tr", NULL);
-		for (size_t i = 0; i < table->column_count; i++) {
-			size_t at = value_column(table, i);
-
-			cell_write(html, &table->columns[at],
-				   &table->cells[row * table->column_count +
-						 at],
-				   at == heading);
-		}
-		html_close(html);
-		html_break(html);
-	}
+	for (size_t row = 0; row < rows; row++)
+		row_write(html, table, layout,
+			  &table->cells[row * table->column_count]);
 	html_close(html);
 }
 
@@ -132,11 +169,13 @@ static void cut_write(struct html *html, const struct figure_table *table)
 void html_table(struct html *html, const struct figure *figure)
 {
 	const struct figure_table *table = &figure->table;
+	struct table_layout layout;
 
 	if (!table->row_count) {
 		html_element(html, "p", "empty", "Nothing to list.");
 		return;
 	}
+	table_layout_compute(&layout, table);
 	html_open(html, "div", "scroll");
 	html_attr(html, "role", "region");
 	html_attr(html, "tabindex", "0");
@@ -144,8 +183,8 @@ void html_table(struct html *html, const struct figure *figure)
 		  figure->title && *figure->title ? figure->title
 						  : figure->id);
 	html_open(html, "table", NULL);
-	head_write(html, table);
-	rows_write(html, table);
+	head_write(html, table, &layout);
+	rows_write(html, table, &layout);
 	html_close(html);
 	html_close(html);
 	html_break(html);

@@ -9,6 +9,7 @@
 #include "report/output/markdown_text.h"
 #include "report/output/markdown_tree.h"
 #include "report/output/page_data.h"
+#include "report/output/table_layout.h"
 #include "report/output/value.h"
 
 /* The innermost frames say most. */
@@ -72,36 +73,56 @@ static void caption_write(struct sink *out, const char *caption)
 	sink_puts(out, "\n\n");
 }
 
+/* What the table is about, what it is of, the rest. */
+static size_t columns_order(const struct table_layout *layout, size_t *ret)
+{
+	bool has_main = layout->main != TABLE_NO_COLUMN;
+	size_t count = 0;
+	size_t next = 0;
+
+	while (has_main && next < layout->count && next < 2)
+		ret[count++] = layout->order[next++];
+	if (layout->heading != TABLE_NO_COLUMN)
+		ret[count++] = layout->heading;
+	for (size_t i = 0; i < layout->detail_count; i++)
+		ret[count++] = layout->details[i];
+	while (next < layout->count)
+		ret[count++] = layout->order[next++];
+	return count;
+}
+
 static void table_write(struct sink *out, const struct figure_table *table,
 			const struct markdown_limits *limits)
 {
+	size_t order[TABLE_COLUMNS_MAX + TABLE_DETAILS_MAX + 1];
+	struct table_layout layout;
 	size_t rows = table->row_count;
+	size_t columns;
 
+	table_layout_compute(&layout, table);
+	columns = columns_order(&layout, order);
 	if (rows > limits->rows)
 		rows = limits->rows;
 	sink_puts(out, "|");
-	for (size_t i = 0; i < table->column_count; i++) {
+	for (size_t i = 0; i < columns; i++) {
 		sink_puts(out, " ");
-		markdown_text(out,
-			      table->columns[value_column(table, i)].label);
+		markdown_text(out, table->columns[order[i]].label);
 		sink_puts(out, " |");
 	}
 	sink_puts(out, "\n|");
-	for (size_t i = 0; i < table->column_count; i++)
-		sink_puts(out,
-			  value_is_numeric(
-				  table->columns[value_column(table, i)].kind)
-				  ? " ---: |"
-				  : " --- |");
+	for (size_t i = 0; i < columns; i++)
+		sink_puts(out, value_is_numeric(table->columns[order[i]].kind)
+				       ? " ---: |"
+				       : " --- |");
 	sink_puts(out, "\n");
 	for (size_t row = 0; row < rows; row++) {
+		const struct cell *cells =
+			&table->cells[row * table->column_count];
+
 		sink_puts(out, "|");
-		for (size_t i = 0; i < table->column_count; i++) {
+		for (size_t i = 0; i < columns; i++) {
 			sink_puts(out, " ");
-			cell_write(out,
-				   &table->cells[row * table->column_count +
-						 value_column(table, i)],
-				   true, limits);
+			cell_write(out, &cells[order[i]], true, limits);
 			sink_puts(out, " |");
 		}
 		sink_puts(out, "\n");

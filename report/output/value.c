@@ -105,21 +105,6 @@ bool value_is_numeric(enum cell_kind kind)
 	       kind == CELL_RATIO;
 }
 
-size_t value_column(const struct figure_table *table, size_t position)
-{
-	size_t seen = 0;
-
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < table->column_count; i++) {
-			bool first = value_is_numeric(table->columns[i].kind);
-
-			if (first == (pass == 0) && seen++ == position)
-				return i;
-		}
-	}
-	return position;
-}
-
 bool value_is_prose(const char *text)
 {
 	for (; *text; text++) {

@@ -28,10 +28,6 @@ bool value_format_plain(char *buf, size_t size, const struct cell *cell);
 /* Return: whether columns of @kind are read from the right. */
 bool value_is_numeric(enum cell_kind kind);
 
-/* Return: number of the column of @table that pages show at @position: numbers
-   first, so that they stay in sight beside names of any length. */
-size_t value_column(const struct figure_table *table, size_t position);
-
 /* Return: whether @text is words and numbers, not a name, path or command. */
 bool value_is_prose(const char *text);
 

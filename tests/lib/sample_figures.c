@@ -192,21 +192,29 @@ static const struct figure *table_make(struct arena *arena, const char *id,
 	return figure;
 }
 
+/* @cost: number of the column that the table is sorted by. */
 static const struct figure *top_make(struct arena *arena, const char *id,
-				     const char *title, double first,
+				     const char *title, size_t cost,
 				     size_t rows)
 {
 	static const struct figure_column columns[] = {
-		{ "function", "Call site", "call_site", CELL_TEXT },
-		{ "location", "Place", NULL, CELL_TEXT },
+		{ "function", "Function", "call_site", CELL_TEXT },
+		{ "location", "Location", NULL, CELL_TEXT },
 		{ "module", "Module", NULL, CELL_TEXT },
-		{ "bytes", "Bytes", "allocated_bytes", CELL_BYTES },
+		{ "peak_bytes", "At the peak", "peak_share", CELL_BYTES },
+		{ "leaked_bytes", "Leaked", "leaked", CELL_BYTES },
+		{ "allocated_bytes", "Allocated", "allocated_bytes",
+		  CELL_BYTES },
+		{ "allocations", "Allocations", "allocations", CELL_COUNT },
+		{ "temporary", "Temporary", "temporary", CELL_COUNT },
 		{ "share", "Share", NULL, CELL_RATIO },
-		{ "count", "Allocations", "allocations", CELL_COUNT },
+		{ "backtraces", "Backtraces", "backtrace", CELL_COUNT },
 	};
+	static const double wholes[] = { 0,         0,      0,	    9182344,
+					 74040, 181733921, 412870, 201177 };
 	struct cell *cells = need(arena_array(arena, rows * COUNT(columns) + 1,
 					      sizeof(*cells)));
-	struct figure *figure;
+	struct figure *figure = figure_make(arena, FIGURE_TABLE, id, title);
 
 	for (size_t row = 0; row < rows; row++) {
 		const struct place *place = &places[row % COUNT(places)];
@@ -216,12 +224,20 @@ static const struct figure *top_make(struct arena *arena, const char *id,
 		cell[0] = cell_text(place->function);
 		cell[1] = cell_text(place->location);
 		cell[2] = cell_text(place->module);
-		cell[3] = cell_bytes((uint64_t)(first * share));
-		cell[4] = cell_ratio(share);
-		cell[5] = cell_count((uint64_t)(first * share / 93) + 1);
+		for (size_t i = 3; i <= 7; i++) {
+			double part = i == cost ? share
+						: 0.3 / (double)(2 + row * i % 7);
+
+			cell[i] = cell_bytes((uint64_t)(wholes[i] * part));
+			cell[i].kind = columns[i].kind;
+		}
+		cell[8] = cell_ratio((double)cell[cost].count / wholes[cost]);
+		cell[9] = cell_count(rows - row);
 	}
-	figure = (struct figure *)(uintptr_t)table_make(
-		arena, id, title, columns, COUNT(columns), cells, rows);
+	figure->table.columns = columns;
+	figure->table.column_count = COUNT(columns);
+	figure->table.cells = cells;
+	figure->table.row_count = rows;
 	if (rows)
 		figure->caption = need(arena_printf(
 			arena, "%zu of 1,234 call sites.", rows));
@@ -452,13 +468,11 @@ static void figures_fill(struct arena *arena, enum sample_kind kind,
 
 	figures[n++] = head_make(arena, kind);
 	figures[n++] = completeness_make(arena, kind);
-	figures[n++] = top_make(arena, "top.peak", "Peak", 9182344, rows);
-	figures[n++] = top_make(arena, "top.leaked", "Leaked", 74040, rows / 3);
-	figures[n++] = top_make(arena, "top.allocated", "Allocated", 181733921,
-				rows);
-	figures[n++] = top_make(arena, "top.count", "Count", 41287000, rows);
-	figures[n++] = top_make(arena, "top.temporary", "Temporary", 900000,
-				rows);
+	figures[n++] = top_make(arena, "top.peak", "Peak", 3, rows);
+	figures[n++] = top_make(arena, "top.leaked", "Leaked", 4, rows / 3);
+	figures[n++] = top_make(arena, "top.allocated", "Allocated", 5, rows);
+	figures[n++] = top_make(arena, "top.count", "Count", 6, rows);
+	figures[n++] = top_make(arena, "top.temporary", "Temporary", 7, rows);
 	if (kind != SAMPLE_EMPTY) {
 		figures[n++] = quality_make(arena);
 		figures[n++] = timeline_make(arena);

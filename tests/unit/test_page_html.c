@@ -194,15 +194,20 @@ static void test_content(void **state)
 			 "//data/@title", "9,182,344 bytes");
 	text_is(context, "//div[contains(@class, 'group ok')]//strong", "OK");
 	/* Hostile names stay text, to the letter. */
-	text_is(context, "//section[h2[@id='top-call-sites']]//tr[5]/th//span",
+	text_is(context, "//section[h2[@id='top-call-sites']]//tr[5]/th/span[1]",
 		sample_hostile_name);
-	text_is(context, "//section[h2[@id='top-call-sites']]//tr[5]/th//span/@title",
+	text_is(context, "//section[h2[@id='top-call-sites']]//tr[5]/th/span[1]/@title",
 		sample_hostile_name);
 	text_is(context, "//nav//a[starts-with(., 'Alive')]",
 		"Alive at the peak <#1>");
-	/* Numbers come first, and say more on demand. */
+	/* The numbers begin with what the table is about. */
 	text_is(context, "normalize-space(//section[h2[@id='top-call-sites']]"
-			 "//table[1]/thead//th[1])", "Bytes");
+			 "//table[1]/thead//th[2])", "At the peak");
+	text_is(context, "normalize-space(//section[h2[@id='top-call-sites']]"
+			 "//table[1]/thead//th[3])", "Share");
+	assert_true(number(context, "count(//section[h2[@id="
+				    "'top-call-sites']]//th[@aria-sort="
+				    "'descending'])") == 5);
 	assert_true(number(context, "count(//details[@class='stack'])") == 4);
 	assert_true(number(context, "count(//svg)") >= 3);
 	xmlXPathFreeContext(context);
