@@ -72,8 +72,8 @@ void ticks_compute(struct ticks *ret, enum cell_kind kind, double end,
 
 	*ret =
 	    (struct ticks){.step = 1, .count = 1, .unit = 1, .unit_name = ""};
-	if (kind == CELL_SECONDS)
-		ret->unit_name = "s";
+	if (kind == CELL_SECONDS || kind == CELL_BYTES)
+		ret->unit_name = kind == CELL_BYTES ? "B" : "s";
 	if (!(end > 0) || !isfinite(end))
 		return;
 	if (kind == CELL_BYTES)

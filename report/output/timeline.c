@@ -213,25 +213,26 @@ static void draw_path(struct timeline_drawing *draw, const struct panel *panel,
 		      const struct figure_curve *curve)
 {
 	const struct figure_series *series = draw->series;
-	char previous[56] = "";
+	char level[56] = "", edge[56] = "";
 
+	svg_value(&draw->svg, "M0 ");
 	for (size_t i = 0; i < series->point_count; i++) {
 		double x = BOX * x_ratio(draw, series->seconds[i]);
 		double y =
 		    BOX * (1 - clean(curve->values[i]) / panel->top_value);
-		char point[56];
+		char next[56];
 
-		format_point(point, sizeof(point), 'V', y);
-		if (i == 0)
-			svg_value(&draw->svg, "M0 ");
-		if (i == 0)
-			svg_value(&draw->svg, point + 1);
-		else if (strcmp(point, previous) != 0)
-			svg_value(&draw->svg, point);
-		memcpy(previous, point, sizeof(previous));
-		format_point(point, sizeof(point), 'H', x);
-		svg_value(&draw->svg, point);
+		format_point(next, sizeof(next), 'V', y);
+		if (i == 0) {
+			svg_value(&draw->svg, next + 1);
+		} else if (strcmp(next, level) != 0) {
+			svg_value(&draw->svg, edge);
+			svg_value(&draw->svg, next);
+		}
+		memcpy(level, next, sizeof(level));
+		format_point(edge, sizeof(edge), 'H', x);
 	}
+	svg_value(&draw->svg, edge);
 }
 
 static void draw_curve(struct timeline_drawing *draw, const struct panel *panel,

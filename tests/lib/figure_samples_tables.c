@@ -168,7 +168,7 @@ const struct figure *sample_mmaps(struct arena *arena)
 	    {"thread", "", NULL, CELL_COUNT},
 	    {"call", "", NULL, CELL_TEXT},
 	    {"address", "", NULL, CELL_ADDRESS},
-	    {"size", "", NULL, CELL_BYTES},
+	    {"length", "", NULL, CELL_BYTES},
 	    {"backtrace", "", NULL, CELL_STACK},
 	};
 	const struct cell cells[] = {

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/* Flamegraphs and timelines, read back by libxml2's parser. */
+#include "tests/lib/unit.h"
+
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <math.h>
+
+#include "report/core/arena.h"
+#include "report/core/diag.h"
+#include "report/core/sink.h"
+#include "report/output/flamegraph_layout.h"
+#include "report/output/svg.h"
+#include "report/output/svg_figures.h"
+#include "report/output/ticks.h"
+#include "tests/lib/figure_samples.h"
+#include "tests/lib/golden.h"
+
+/* What was drawn, and the same parsed. */
+struct drawing {
+	struct sink out;
+	xmlDocPtr document;
+};
+
+static void parse(struct drawing *drawing)
+{
+	drawing->document =
+	    xmlReadMemory(drawing->out.data, (int)drawing->out.len, "svg", NULL,
+			  XML_PARSE_NONET | XML_PARSE_HUGE);
+	assert_non_null(drawing->document);
+}
+
+static void draw_flame(struct drawing *drawing, const struct figure *figure,
+		       const struct flamegraph_options *options)
+{
+	struct diag diag = {0};
+
+	sink_init_memory(&drawing->out);
+	assert_int_equal(
+	    flamegraph_render(figure, options, &drawing->out, &diag), 0);
+	parse(drawing);
+}
+
+static void draw_timeline(struct drawing *drawing, const struct figure *figure,
+			  const struct timeline_options *options)
+{
+	struct diag diag = {0};
+
+	sink_init_memory(&drawing->out);
+	assert_int_equal(timeline_render(figure, options, &drawing->out, &diag),
+			 0);
+	parse(drawing);
+}
+
+static void drawing_done(struct drawing *drawing)
+{
+	xmlFreeDoc(drawing->document);
+	assert_int_equal(sink_done(&drawing->out), 0);
+}
+
+/* The next element after @node in document order, below @root. */
+static xmlNodePtr next_element(xmlNodePtr root, xmlNodePtr node)
+{
+	do {
+		if (node->children) {
+			node = node->children;
+		} else {
+			while (node != root && !node->next)
+				node = node->parent;
+			if (node == root)
+				return NULL;
+			node = node->next;
+		}
+	} while (node->type != XML_ELEMENT_NODE);
+	return node;
+}
+
+/* How many elements @name with attribute @attribute there are. */
+static size_t count_elements(const struct drawing *drawing, const char *name,
+			     const char *attribute)
+{
+	xmlNodePtr root = xmlDocGetRootElement(drawing->document);
+	size_t count = 0;
+
+	for (xmlNodePtr node = root; node; node = next_element(root, node))
+		if (strcmp((const char *)node->name, name) == 0 &&
+		    (!attribute ||
+		     xmlHasProp(node, (const xmlChar *)attribute)))
+			count++;
+	return count;
+}
+
+static bool says(const struct drawing *drawing, const char *text)
+{
+	return strstr(drawing->out.data, text) != NULL;
+}
+
+/* --- flamegraphs -------------------------------------------------------- */
+
+static void test_golden(void **state)
+{
+	struct arena arena = {0};
+	struct flamegraph_options options = {.inline_in_html = true};
+	struct drawing drawing;
+
+	(void)state;
+	draw_flame(&drawing, sample_tree_small(&arena), &options);
+	golden_check_text(drawing.out.data, "small.flamegraph.svg");
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void test_file_is_complete(void **state)
+{
+	struct arena arena = {0};
+	struct drawing drawing;
+
+	(void)state;
+	draw_flame(&drawing, sample_tree_small(&arena), NULL);
+	assert_memory_equal(drawing.out.data, "<?xml", 5);
+	assert_int_equal(count_elements(&drawing, "script", NULL), 1);
+	assert_int_equal(count_elements(&drawing, "style", NULL), 1);
+	assert_true(says(&drawing, "all — 11.5 MiB"));
+	assert_true(says(&drawing, ">Never freed<"));
+	assert_true(says(&drawing,
+			 "sqlite3_step\nvdbe.c:12\nlibsqlite3.so.0\n"
+			 "11.5 MiB (12,064,000 bytes), 2,017 allocations, "
+			 "&gt;99.9 %"));
+	assert_true(says(&drawing, "page_get (inlined)\npager.c:44"));
+	assert_true(says(&drawing, "Not drawn: 2 frames under 0.05 % "
+				   "(0.04 % of bytes)."));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void test_inline(void **state)
+{
+	struct arena arena = {0};
+	struct flamegraph_options options = {.inline_in_html = true,
+					     .id_prefix = "view-1"};
+	struct drawing drawing;
+
+	(void)state;
+	draw_flame(&drawing, sample_tree_small(&arena), &options);
+	assert_memory_equal(drawing.out.data, "<svg", 4);
+	assert_int_equal(count_elements(&drawing, "script", NULL), 0);
+	assert_int_equal(count_elements(&drawing, "style", NULL), 0);
+	assert_true(says(&drawing, " id=\"view-1\""));
+	assert_false(says(&drawing, ">Never freed<"));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+/* Names come back from the parser as they went in, and make no elements. */
+static void test_hostile(void **state)
+{
+	struct arena arena = {0};
+	struct drawing drawing;
+	xmlChar *text;
+
+	(void)state;
+	draw_flame(&drawing, sample_tree_hostile(&arena), NULL);
+	assert_int_equal(count_elements(&drawing, "script", NULL), 1);
+	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 8);
+	text = xmlNodeGetContent(xmlDocGetRootElement(drawing.document));
+	assert_non_null(strstr((const char *)text,
+			       "<script>alert('x')</script>\nq\"uote.c:1\n"
+			       "a&b.so\n"));
+	assert_non_null(
+	    strstr((const char *)text, "x]]>y<![CDATA[z\n-->:2\n]]>\n"));
+	xmlFree(text);
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void test_empty(void **state)
+{
+	struct arena arena = {0};
+	struct figure none = *sample_tree_empty(&arena);
+	struct drawing drawing;
+
+	(void)state;
+	draw_flame(&drawing, &none, NULL);
+	assert_true(says(&drawing, "nothing matched"));
+	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 0);
+	drawing_done(&drawing);
+	none.tree.node_count = 0;
+	none.tree.nodes = NULL;
+	draw_flame(&drawing, &none, NULL);
+	assert_true(says(&drawing, "nothing matched"));
+	drawing_done(&drawing);
+	draw_flame(&drawing, sample_tree_zero(&arena), NULL);
+	assert_true(says(&drawing, "Not drawn: 1 frame "));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void test_deep(void **state)
+{
+	struct arena arena = {0};
+	struct drawing drawing;
+
+	(void)state;
+	draw_flame(&drawing, sample_tree_deep(&arena, 65536), NULL);
+	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 2000);
+	assert_true(says(&drawing, "Not drawn: 63,537 frames below row 2,000 "
+				   "(100 % of bytes)."));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void test_wide(void **state)
+{
+	struct arena arena = {0};
+	struct drawing drawing;
+
+	(void)state;
+	draw_flame(&drawing, sample_tree_wide(&arena, 100000), NULL);
+	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 1);
+	assert_true(says(&drawing, "Not drawn: 100,000 frames under 0.05 % "
+				   "(100 % of bytes)."));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void test_size_is_bounded(void **state)
+{
+	struct arena arena = {0};
+	struct flamegraph_options options = {.min_ratio = 1e-9};
+	const struct figure *figure = sample_tree_large(&arena, 100000, 1);
+	struct drawing drawing;
+
+	(void)state;
+	draw_flame(&drawing, figure, NULL);
+	assert_true(drawing.out.len < 4000000);
+	drawing_done(&drawing);
+	draw_flame(&drawing, figure, &options);
+	assert_true(drawing.out.len < 4000000);
+	assert_true(says(&drawing, "smaller than the largest "));
+	drawing_done(&drawing);
+	options.max_boxes = 100;
+	draw_flame(&drawing, figure, &options);
+	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 100);
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+/* --- layout ------------------------------------------------------------- */
+
+/* Boxes lie within their parents and beside their siblings; every node has
+   one fate; hidden costs are counted once. */
+static void check_layout(const struct figure_tree *tree,
+			 const struct flame_limits *limits)
+{
+	struct flame_layout layout;
+	uint64_t nodes = 0;
+	double *edge;
+
+	assert_int_equal(flame_layout_compute(tree, limits, &layout), 0);
+	edge = calloc((size_t)layout.rows + 2, sizeof(*edge));
+	assert_non_null(edge);
+	for (size_t i = 0; i < layout.count; i++) {
+		const struct flame_box *box = &layout.boxes[i];
+
+		if (i)
+			assert_true(box->depth <=
+				    layout.boxes[i - 1].depth + 1);
+		assert_true(box->left >= edge[box->depth] - 1e-9);
+		assert_true(box->left + box->width <= 1 + 1e-9);
+		edge[box->depth] = box->left + box->width;
+	}
+	for (int fate = 0; fate < FLAME_FATE_COUNT; fate++) {
+		nodes += layout.nodes[fate];
+		assert_true(layout.cost[fate] <= flame_cost(tree, 0));
+	}
+	assert_int_equal(nodes, tree->node_count);
+	assert_int_equal(layout.nodes[FLAME_DRAWN], layout.count);
+	assert_true(layout.count <= limits->max_boxes);
+	free(edge);
+	flame_layout_done(&layout);
+}
+
+static void test_layout(void **state)
+{
+	struct arena arena = {0};
+	struct flame_limits limits = {.min_ratio = 1e-9,
+				      .max_boxes = 500,
+				      .max_rows = 40,
+				      .max_bytes = 1u << 30};
+
+	(void)state;
+	for (uint32_t seed = 1; seed < 40; seed++) {
+		const struct figure *figure =
+		    sample_tree_large(&arena, 2000, seed);
+
+		limits.max_boxes = 1 + seed * 40;
+		check_layout(&figure->tree, &limits);
+	}
+	arena_done(&arena);
+}
+
+/* --- timelines ---------------------------------------------------------- */
+
+static void test_timeline(void **state)
+{
+	struct arena arena = {0};
+	struct timeline_options options = {.inline_in_html = true,
+					   .id_prefix = "t"};
+	struct drawing drawing;
+
+	(void)state;
+	draw_timeline(&drawing, sample_series(&arena, 8, 2), &options);
+	golden_check_text(drawing.out.data, "eight.timeline.svg");
+	drawing_done(&drawing);
+	draw_timeline(&drawing, sample_series(&arena, 300, 12.5), NULL);
+	assert_int_equal(count_elements(&drawing, "script", NULL), 1);
+	assert_int_equal(count_elements(&drawing, "path", "data-label"), 3);
+	assert_true(says(&drawing, "peak 10.6 MiB at 10.8 s"));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void test_timeline_edges(void **state)
+{
+	struct arena arena = {0};
+	struct figure odd = *sample_series(&arena, 1, 1);
+	static const double bad[] = {NAN};
+	const struct figure_curve curve = {"x", "<&\"]]>", NULL, CELL_BYTES,
+					   bad};
+	struct drawing drawing;
+
+	(void)state;
+	draw_timeline(&drawing, sample_series(&arena, 0, 0), NULL);
+	assert_true(says(&drawing, "nothing matched"));
+	drawing_done(&drawing);
+	draw_timeline(&drawing, sample_series(&arena, 1, 0), NULL);
+	drawing_done(&drawing);
+	odd.series.curves = &curve;
+	odd.series.curve_count = 1;
+	draw_timeline(&drawing, &odd, NULL);
+	assert_false(says(&drawing, "nan"));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
+static void check_ticks(enum cell_kind kind, double end, unsigned limit,
+			const char *expected)
+{
+	struct ticks ticks;
+	char text[1024] = "";
+
+	ticks_compute(&ticks, kind, end, limit);
+	for (unsigned i = 0; i < ticks.count; i++) {
+		char label[64];
+
+		ticks_format(&ticks, i, label, sizeof(label));
+		if (i)
+			strcat(text, ", ");
+		strcat(text, label);
+	}
+	assert_string_equal(text, expected);
+}
+
+static void test_ticks(void **state)
+{
+	(void)state;
+	check_ticks(CELL_BYTES, 0, 5, "0 B");
+	check_ticks(CELL_BYTES, 3, 5, "0 B, 1 B, 2 B, 3 B");
+	check_ticks(CELL_BYTES, 12.9e6, 5, "0 MiB, 5 MiB, 10 MiB");
+	check_ticks(CELL_BYTES, 2e6, 5, "0 MiB, 0.5 MiB, 1 MiB, 1.5 MiB");
+	check_ticks(CELL_COUNT, 4, 3, "0, 2, 4");
+	check_ticks(CELL_COUNT, 123456, 3, "0, 50,000, 100,000");
+	check_ticks(CELL_SECONDS, 1.3, 6, "0 s, 0.5 s, 1 s");
+	check_ticks(CELL_SECONDS, 0.0042, 5, "0 ms, 1 ms, 2 ms, 3 ms, 4 ms");
+	check_ticks(CELL_SECONDS, 150, 5, "0 s, 50 s, 100 s, 150 s");
+	check_ticks(CELL_SECONDS, 700, 7,
+		    "0 min, 2 min, 4 min, 6 min, 8 min, 10 min");
+	check_ticks(CELL_SECONDS, 20000, 5, "0 h, 2 h, 4 h");
+	check_ticks(CELL_SECONDS, 1e7, 5, "0 h, 1,200 h, 2,400 h");
+}
+
+/* --- parts -------------------------------------------------------------- */
+
+static void test_fit_text(void **state)
+{
+	char text[64];
+
+	(void)state;
+	assert_true(svg_fit_text(text, sizeof(text), "main", 100, 12));
+	assert_string_equal(text, "main");
+	assert_true(
+	    svg_fit_text(text, sizeof(text), "long_function_name", 60, 12));
+	assert_non_null(strstr(text, "…"));
+	assert_true(svg_text_width(text, 12) <= 60);
+	assert_false(svg_fit_text(text, sizeof(text), "long_name", 12, 12));
+	assert_string_equal(text, "");
+	/* Cut between characters, never inside one. */
+	assert_true(svg_fit_text(text, sizeof(text), "世界世界世界", 50, 12));
+	assert_string_equal(text, "世界世…");
+}
+
+static void test_format_number(void **state)
+{
+	char text[48];
+
+	(void)state;
+	svg_format_number(text, sizeof(text), 12.5, 6);
+	assert_string_equal(text, "12.5");
+	svg_format_number(text, sizeof(text), 100, 6);
+	assert_string_equal(text, "100");
+	svg_format_number(text, sizeof(text), -0.25, 1);
+	assert_string_equal(text, "-0.3");
+	svg_format_number(text, sizeof(text), 1.0 / 3, 6);
+	assert_string_equal(text, "0.333333");
+	svg_format_number(text, sizeof(text), NAN, 6);
+	assert_string_equal(text, "0");
+}
+
+/* They stand in <script>, <style> and CDATA as they are. */
+static void test_scripts_embed(void **state)
+{
+	const char *const texts[] = {svg_figures_style(), flamegraph_script(),
+				     timeline_script()};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(strlen(texts[i]) > 1000);
+		assert_null(strstr(texts[i], "</"));
+		assert_null(strstr(texts[i], "]]>"));
+		assert_null(strstr(texts[i], "eval("));
+		assert_null(strstr(texts[i], "innerHTML"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_golden),
+	    cmocka_unit_test(test_file_is_complete),
+	    cmocka_unit_test(test_inline),
+	    cmocka_unit_test(test_hostile),
+	    cmocka_unit_test(test_empty),
+	    cmocka_unit_test(test_deep),
+	    cmocka_unit_test(test_wide),
+	    cmocka_unit_test(test_size_is_bounded),
+	    cmocka_unit_test(test_layout),
+	    cmocka_unit_test(test_timeline),
+	    cmocka_unit_test(test_timeline_edges),
+	    cmocka_unit_test(test_ticks),
+	    cmocka_unit_test(test_fit_text),
+	    cmocka_unit_test(test_format_number),
+	    cmocka_unit_test(test_scripts_embed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
