@@ -136,6 +136,9 @@ void event_decoder_start(struct event_decoder *decoder, const uint8_t *data,
 	decoder->len = len;
 	decoder->position = 0;
 	decoder->depth = 0;
+	decoder->truncated = false;
+	if (decoder->frames)
+		decoder->frames[0].node = STACKS_ROOT;
 	decoder->tick = first_tick;
 	decoder->addr = 0;
 	decoder->decoded = 0;
@@ -185,10 +188,38 @@ static inline uint32_t frame_hash(uint32_t hash, uint64_t pc)
 	return (uint32_t)((hash + pc) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
+/* Hangs the frames that are left under the root or, when the tracer cut the
+   outer frames off, under a node that stands for those: the two are different
+   stacks.  Return: 0 or -ENOMEM. */
+static __attribute__((noinline)) int
+stack_reroot(struct event_decoder *decoder, bool truncated)
+{
+	struct interner *interner = decoder->interner;
+	struct event_frame *frames;
+
+	if (frames_reserve(decoder, decoder->depth))
+		return -ENOMEM;
+	frames = decoder->frames;
+	frames[0].node = STACKS_ROOT;
+	if (truncated)
+		frames[0].node = stacks_child(interner->stacks, STACKS_ROOT,
+					      PC_KEY_TRUNCATED);
+	for (uint32_t i = 0; frames[i].node != STACKS_NONE; i++) {
+		if (i == decoder->depth) {
+			decoder->truncated = truncated;
+			return 0;
+		}
+		frames[i + 1].node =
+		    interner_node(interner, frames[i].node, frames[i + 1].pc,
+				  decoder->epoch, decoder->tick);
+	}
+	return -ENOMEM;
+}
+
 /* Reads a stack: pop, push, frames.  Return: 0, 1 with decoder->problem set,
    or -ENOMEM. */
 static inline int decode_stack(struct event_decoder *decoder,
-			       const uint8_t **at)
+			       const uint8_t **at, bool truncated)
 {
 	const uint8_t *end = decoder->end;
 	uint64_t pop = varint_read(at, end);
@@ -203,6 +234,9 @@ static inline int decode_stack(struct event_decoder *decoder,
 					    "there are");
 	depth -= (uint32_t)pop;
 	decoder->depth = depth;
+	if (__builtin_expect(truncated != decoder->truncated, 0) &&
+	    stack_reroot(decoder, truncated))
+		return -ENOMEM;
 	if (!push)
 		return 0;
 	if (__builtin_expect(push > TRACE_STACK_DEPTH_MAX - depth, 0))
@@ -405,7 +439,8 @@ static inline int decode_event(struct event_decoder *decoder,
 	memset(event, 0, sizeof(*event));
 	event->tick = decode_tick(decoder);
 	if (kind < TRACE_EVENT_RSS) {
-		error = decode_stack(decoder, at);
+		error = decode_stack(decoder, at,
+				     (tag & TRACE_EVENT_TRUNCATED) != 0);
 		if (__builtin_expect(error, 0))
 			return error < 0 ? error : -EPROTO;
 		event->stack = decoder->frames[decoder->depth].node;

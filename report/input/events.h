@@ -83,6 +83,7 @@ struct event_decoder {
 	struct event_frame *frames;
 	uint32_t capacity;
 	uint32_t depth;
+	bool truncated; /* frames[0] stands for frames that were cut off */
 	uint64_t tick;
 	uint64_t addr;
 	uint64_t floor;
