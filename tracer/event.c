@@ -86,7 +86,7 @@ static COLD struct thread *prepare(uintptr_t caller, bool stale)
 	if (!th)
 		th = thread_register();
 	if (!th) {
-		thread_count_lost(1);
+		thread_count_unrecorded();
 		return NULL;
 	}
 	if (stale || th->restart)
@@ -274,12 +274,14 @@ static inline void put_addr(struct cursor *cur, uintptr_t addr)
 static inline void commit(const struct cursor *cur)
 {
 	struct thread *th = cur->th;
+	uint64_t old = atomic_load_explicit(&th->commit, memory_order_relaxed);
 	uint64_t len = (uint64_t)(cur->p - th->buf);
-	uint64_t count = (th->commit >> 32) + cur->count;
+	uint64_t count = commit_count(old) + cur->count;
+	uint64_t which = commit_which(old) ^ 1;
 
-	th->commit_tick = th->last_tick;
+	th->commit_tick[which] = th->last_tick;
 	__atomic_store_n(&th->slot->committed_len, len, __ATOMIC_RELEASE);
-	atomic_store_explicit(&th->commit, count << 32 | len,
+	atomic_store_explicit(&th->commit, count << 32 | which << 31 | len,
 			      memory_order_release);
 }
 

@@ -20,6 +20,7 @@
 #include "tracer/compiler.h"
 #include "tracer/event.h"
 #include "tracer/heap.h"
+#include "tracer/hooks_new.h"
 #include "tracer/modules.h"
 #include "tracer/real.h"
 #include "tracer/state.h"
@@ -62,6 +63,33 @@ struct operator {
 };
 
 #pragma weak _dl_find_object
+
+#define OPERATORS(OP)                                                          \
+	OP(_Znwm)                                                              \
+	OP(_Znam)                                                              \
+	OP(_ZnwmRKSt9nothrow_t)                                                \
+	OP(_ZnamRKSt9nothrow_t)                                                \
+	OP(_ZnwmSt11align_val_t)                                               \
+	OP(_ZnamSt11align_val_t)                                               \
+	OP(_ZnwmSt11align_val_tRKSt9nothrow_t)                                 \
+	OP(_ZnamSt11align_val_tRKSt9nothrow_t)                                 \
+	OP(_ZdlPv)                                                             \
+	OP(_ZdaPv)                                                             \
+	OP(_ZdlPvm)                                                            \
+	OP(_ZdaPvm)                                                            \
+	OP(_ZdlPvRKSt9nothrow_t)                                               \
+	OP(_ZdaPvRKSt9nothrow_t)                                               \
+	OP(_ZdlPvSt11align_val_t)                                              \
+	OP(_ZdaPvSt11align_val_t)                                              \
+	OP(_ZdlPvmSt11align_val_t)                                             \
+	OP(_ZdaPvmSt11align_val_t)                                             \
+	OP(_ZdlPvSt11align_val_tRKSt9nothrow_t)                                \
+	OP(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+
+#define OPERATOR_INDEX(symbol) OP##symbol,
+#define OPERATOR_ENTRY(symbol) { .name = #symbol },
+enum { OPERATORS(OPERATOR_INDEX) OPERATOR_COUNT };
+static struct operator operators[] = { OPERATORS(OPERATOR_ENTRY) };
 
 /* Safety: lock-free.  Whether @pc lies in the tracer. */
 static bool is_own_code(uintptr_t pc)
@@ -135,7 +163,13 @@ static inline void *find(struct operator *op, uintptr_t caller)
 	}
 	if (LIKELY(op->global != NULL))
 		return op->global;
-	return find_local(op, caller);
+	return caller ? find_local(op, caller) : NULL;
+}
+
+void hooks_new_init(void)
+{
+	for (size_t i = 0; i < OPERATOR_COUNT; i++)
+		find(&operators[i], 0);
 }
 
 /*
@@ -225,10 +259,10 @@ static void call_delete(struct operator *op, void *p, uintptr_t a,
 	HOOK void *symbol params;                                              \
 	HOOK void *symbol params                                               \
 	{                                                                      \
-		static struct operator op = { .name = #symbol };               \
-		void *p = call_new(&op, size, a, b, CALLER());                 \
+		struct operator *op = &operators[OP##symbol];                  \
+		void *p = call_new(op, size, a, b, CALLER());                 \
                                                                                \
-		if (UNLIKELY(!p) && !find(&op, CALLER())) {                    \
+		if (UNLIKELY(!p) && !find(op, CALLER())) {                    \
 			p = new_without_library(size, align);                  \
 			if (!p && (throws))                                    \
 				abort();                                       \
@@ -240,9 +274,7 @@ static void call_delete(struct operator *op, void *p, uintptr_t a,
 	HOOK void symbol params;                                               \
 	HOOK void symbol params                                                \
 	{                                                                      \
-		static struct operator op = { .name = #symbol };               \
-                                                                               \
-		call_delete(&op, p, a, b, CALLER());                           \
+		call_delete(&operators[OP##symbol], p, a, b, CALLER());                           \
 	}
 
 #define SIZE (size_t size)

@@ -18,32 +18,10 @@
 #include "tracer/state.h"
 #include "tracer/text.h"
 
-/* Safety: not in a signal handler the first time.  The C library's @name. */
-static void *find_real(const char *name, void *_Atomic *cache)
-{
-	void *p = *cache;
-
-	if (!p) {
-		p = real_find(name);
-		*cache = p;
-	}
-	return p;
-}
-
-#define REAL(type, name)                                                       \
-	__extension__({                                                        \
-		static void *_Atomic cache_;                                   \
-		(type)(uintptr_t)find_real(name, &cache_);                     \
-	})
-
 HOOK _Noreturn void _exit(int status)
 {
-	void (*next)(int) = REAL(void (*)(int), "_exit");
-
 	state_end(TRACE_END__EXIT, status, NULL);
-	if (next)
-		next(status);
-	for (;;)
+	for (;;) /* all that the C library's does */
 		SYS_CALL1(SYS_exit_group, status);
 }
 
@@ -54,21 +32,17 @@ HOOK _Noreturn void _Exit(int status)
 
 HOOK _Noreturn void quick_exit(int status)
 {
-	void (*next)(int) = REAL(void (*)(int), "quick_exit");
-
 	state_set_quick_status(status);
-	if (next)
-		next(status);
+	if (real_ready() && real.quick_exit)
+		real.quick_exit(status);
 	_exit(status);
 }
 
 HOOK _Noreturn void abort(void)
 {
-	void (*next)(void) = REAL(void (*)(void), "abort");
-
 	state_end(TRACE_END_ABORT, SIGABRT, NULL);
-	if (next)
-		next();
+	if (real_ready() && real.abort)
+		real.abort();
 	__builtin_trap();
 }
 
@@ -91,11 +65,11 @@ static void after_exec(bool owner)
 
 HOOK int execve(const char *path, char *const argv[], char *const envp[])
 {
-	int (*next)(const char *, char *const[], char *const[]) =
-		REAL(int (*)(const char *, char *const[], char *const[]),
-		     "execve");
 	bool owner = before_exec(path);
-	int ret = next(path, argv, envp);
+	int ret = -1;
+
+	if (real_ready())
+		ret = real.execve(path, argv, envp);
 
 	after_exec(owner);
 	return ret;
@@ -108,11 +82,11 @@ HOOK int execv(const char *path, char *const argv[])
 
 HOOK int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	int (*next)(const char *, char *const[], char *const[]) =
-		REAL(int (*)(const char *, char *const[], char *const[]),
-		     "execvpe");
 	bool owner = before_exec(file);
-	int ret = next(file, argv, envp);
+	int ret = -1;
+
+	if (real_ready())
+		ret = real.execvpe(file, argv, envp);
 
 	after_exec(owner);
 	return ret;
@@ -125,8 +99,6 @@ HOOK int execvp(const char *file, char *const argv[])
 
 HOOK int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	int (*next)(int, char *const[], char *const[]) =
-		REAL(int (*)(int, char *const[], char *const[]), "fexecve");
 	char buf[32];
 	struct text name = text_init(buf, sizeof(buf));
 	bool owner;
@@ -135,7 +107,7 @@ HOOK int fexecve(int fd, char *const argv[], char *const envp[])
 	text_add(&name, "/proc/self/fd/");
 	text_add_int(&name, fd);
 	owner = before_exec(buf);
-	ret = next(fd, argv, envp);
+	ret = real_ready() ? real.fexecve(fd, argv, envp) : -1;
 	after_exec(owner);
 	return ret;
 }
@@ -143,12 +115,11 @@ HOOK int fexecve(int fd, char *const argv[], char *const envp[])
 HOOK int execveat(int dir_fd, const char *path, char *const argv[],
 		  char *const envp[], int flags)
 {
-	int (*next)(int, const char *, char *const[], char *const[], int) =
-		REAL(int (*)(int, const char *, char *const[], char *const[],
-			     int),
-		     "execveat");
 	bool owner = before_exec(path);
-	int ret = next(dir_fd, path, argv, envp, flags);
+	int ret = -1;
+
+	if (real_ready())
+		ret = real.execveat(dir_fd, path, argv, envp, flags);
 
 	after_exec(owner);
 	return ret;

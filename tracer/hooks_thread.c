@@ -19,15 +19,11 @@
  */
 HOOK int pthread_setname_np(pthread_t thread, const char *name)
 {
-	static int (*_Atomic next)(pthread_t, const char *);
 	int err;
 
-	if (!next)
-		next = (int (*)(pthread_t, const char *))(uintptr_t)real_find(
-			"pthread_setname_np");
-	if (!next)
+	if (!real_ready() || !real.pthread_setname)
 		return ENOSYS;
-	err = next(thread, name);
+	err = real.pthread_setname(thread, name);
 	if (err == 0 && pthread_equal(thread, pthread_self()))
 		event_thread_name();
 	return err;

@@ -55,6 +55,13 @@ static void find_all(void)
 	FIND(mmap, "mmap64");
 	FIND(munmap, "munmap");
 	FIND(mremap, "mremap");
+	FIND(quick_exit, "quick_exit");
+	FIND(abort, "abort");
+	FIND(execve, "execve");
+	FIND(execvpe, "execvpe");
+	FIND(fexecve, "fexecve");
+	FIND(execveat, "execveat");
+	FIND(pthread_setname, "pthread_setname_np");
 	check_usable_size();
 }
 

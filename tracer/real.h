@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <pthread.h>
 #include <sys/types.h>
 
 /**
  * struct real - next definitions behind the tracer's own
  *
- * All set once resolved is true, except those an old C library lacks.
+ * All set once resolved is true, except those an old C library lacks.  None is
+ * looked up later: a forked child may find the loader's lock taken for ever.
  */
 struct real {
 	bool resolved;
@@ -36,6 +38,13 @@ struct real {
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
+	void (*quick_exit)(int);
+	void (*abort)(void);
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*execveat)(int, const char *, char *const[], char *const[], int);
+	int (*pthread_setname)(pthread_t, const char *);
 };
 
 extern struct real real;

@@ -11,6 +11,7 @@
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
+#include "tracer/hooks_new.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
 #include "tracer/modules.h"
@@ -153,17 +154,16 @@ bool state_is_owner(void)
 /* Safety: inside the guard, owner.  What every end has in common. */
 static void write_end(enum trace_end_how how, int status, const char *program)
 {
-	uint64_t lost;
+	uint64_t unrecorded = thread_take_unrecorded();
 
 	event_rss_last();
 	thread_flush_all();
 	thread_write_names();
 	modules_scan();
-	lost = thread_lost_count();
-	if (lost)
-		chunk_write_lost(lost, TRACE_LOST_NESTED, 0);
+	if (unrecorded)
+		chunk_write_lost(unrecorded, TRACE_LOST_MEMORY, 0);
 	record_end(how, status, program, thread_event_count(),
-		   lost + chunk_lost_count());
+		   thread_lost_count() + chunk_lost_count());
 }
 
 /*
@@ -289,6 +289,7 @@ __attribute__((constructor(101))) static void start_up(void)
 	guard = tls_enter_internal();
 	options_adjust_environment(program_start_get().envp);
 	if (state_page->on) {
+		hooks_new_init();
 		unwind_init();
 		end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
 		if (tls.thread && end_key_valid)

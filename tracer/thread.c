@@ -29,7 +29,8 @@ __thread struct tls tls;
  * @free_count:  of them
  * @last_number: newest thread number
  * @event_count: events of threads that have ended
- * @lost_count:  events lost for want of memory, or cut off
+ * @lost_count:  events lost by threads, for whatever reason
+ * @unrecorded:  of these, what no chunk has told yet
  */
 static struct {
 	struct spinlock lock;
@@ -40,6 +41,7 @@ static struct {
 	uint32_t last_number;
 	atomic_uint_fast64_t event_count;
 	atomic_uint_fast64_t lost_count;
+	atomic_uint_fast64_t unrecorded;
 } threads;
 
 /* Safety: pure.  @index must be below threads.count. */
@@ -96,7 +98,7 @@ static struct thread *prepare_slot(uint32_t index)
 static void begin_chunk(struct thread *th)
 {
 	__atomic_store_n(&th->slot->committed_len, 0, __ATOMIC_RELEASE);
-	th->event_count += th->commit >> 32;
+	th->event_count += commit_count(th->commit);
 	th->commit = 0;
 	th->slot->sequence++;
 	th->prev_len = 0;
@@ -106,15 +108,16 @@ static void begin_chunk(struct thread *th)
 /* Safety: @th->lock held, signals blocked.  Writes what @commit covers. */
 static void write_events(struct thread *th, uint64_t commit)
 {
-	if (!(uint32_t)commit)
+	if (!commit_len(commit))
 		return;
 	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_EVENTS,
 				     .thread = th->number,
 				     .payload = th->buf,
-				     .len = (uint32_t)commit,
+				     .len = commit_len(commit),
 				     .first_tick = th->slot->first_tick,
-				     .last_tick = th->commit_tick,
-				     .event_count = (uint32_t)(commit >> 32),
+				     .last_tick =
+					     th->commit_tick[commit_which(commit)],
+				     .event_count = commit_count(commit),
 				     .sequence = th->slot->sequence });
 }
 
@@ -125,7 +128,11 @@ static void write_events(struct thread *th, uint64_t commit)
  */
 static void restart(struct thread *th)
 {
-	threads.lost_count += (th->commit >> 32) - (th->written >> 32);
+	uint64_t count = commit_count(th->commit) - commit_count(th->written);
+
+	threads.lost_count += count;
+	if (count)
+		chunk_write_lost(count, TRACE_LOST_WRITE, 0);
 	th->restart = false;
 }
 
@@ -349,7 +356,7 @@ uint64_t thread_event_count(void)
 		const struct thread *th = get(i);
 
 		if (th->in_use)
-			sum += th->event_count + (th->commit >> 32);
+			sum += th->event_count + commit_count(th->commit);
 	}
 	return sum;
 }
@@ -362,6 +369,17 @@ uint64_t thread_lost_count(void)
 void thread_count_lost(uint64_t count)
 {
 	threads.lost_count += count;
+}
+
+void thread_count_unrecorded(void)
+{
+	threads.lost_count++;
+	threads.unrecorded++;
+}
+
+uint64_t thread_take_unrecorded(void)
+{
+	return atomic_exchange(&threads.unrecorded, 0);
 }
 
 bool thread_is_only(void)

@@ -20,11 +20,14 @@
  * struct thread - one slot's private half; belongs to the owner
  * @slot:        the shared half
  * @buf:         behind it, LIVE_BUFFER bytes
- * @commit:      bytes of whole events in @buf (low 32 bits) and their number
- *               (high 32 bits), in one word so that another thread reads a
- *               matching pair
+ * @commit:      bytes of whole events in @buf (bits 0 to 30), which of
+ *               @commit_tick is theirs (bit 31) and their number (high 32
+ *               bits), in one word so that another thread, or this one after
+ *               a handler jumped out of the tracer, finds what belongs
+ *               together
  * @last_tick:   time of the last event, also of one not yet committed
- * @commit_tick: time of the last event that @commit covers
+ * @commit_tick: time of the last event that @commit covers, and of the one
+ *               about to be
  * @last_addr:   last address coded
  * @prev:        previous stack, innermost first, in one of @buffers
  * @prev_len:    its length, 0 at the start of a chunk
@@ -39,14 +42,14 @@
  * @lock:        held while the buffer is written out
  * @buffers:     room for two stacks
  *
- * slot->committed_len == low half of @commit
+ * slot->committed_len == thread_len(), but for the instant of a commit
  */
 struct thread {
 	struct trace_live_slot *slot;
 	uint8_t *buf;
 	_Atomic uint64_t commit;
 	uint64_t last_tick;
-	uint64_t commit_tick;
+	uint64_t commit_tick[2];
 	uint64_t last_addr;
 	uintptr_t *prev;
 	size_t prev_len;
@@ -62,10 +65,26 @@ struct thread {
 	uintptr_t buffers[2][UNWIND_BUFFER];
 };
 
+/* Parts of struct thread's @commit.  Safety (all three): pure. */
+static inline size_t commit_len(uint64_t commit)
+{
+	return commit & 0x7fffffff;
+}
+
+static inline unsigned commit_which(uint64_t commit)
+{
+	return commit >> 31 & 1;
+}
+
+static inline uint32_t commit_count(uint64_t commit)
+{
+	return (uint32_t)(commit >> 32);
+}
+
 /* Return: bytes of whole events.  Safety: owner. */
 static inline size_t thread_len(const struct thread *th)
 {
-	return (uint32_t)th->commit;
+	return commit_len(th->commit);
 }
 
 /**
@@ -110,8 +129,14 @@ uint64_t thread_event_count(void);
 /* Return: events lost in ways that only threads know.  Safety: anywhere. */
 uint64_t thread_lost_count(void);
 
-/* Counts @count events as lost for want of memory.  Safety: anywhere. */
+/* Counts events whose loss the stream itself tells.  Safety: anywhere. */
 void thread_count_lost(uint64_t count);
+
+/* Counts one event that found no stream to go to.  Safety: anywhere. */
+void thread_count_unrecorded(void);
+
+/* Return: the latter since the last call.  Safety: anywhere. */
+uint64_t thread_take_unrecorded(void);
 
 /*
  * Whether the calling thread is the only one with a slot, so that PATH.live

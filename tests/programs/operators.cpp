@@ -37,17 +37,21 @@ static void forms()
 	a = static_cast<char *>(::operator new(40013, std::nothrow));
 	truth("new 40013\n");
 	gone(a);
+#ifdef __cpp_sized_deallocation
 	::operator delete(a, std::size_t(40013));
+#else
+	::operator delete(a);
+#endif
 	Wide *w = new Wide;
 	truth("new 40192\n");
 	if (reinterpret_cast<std::uintptr_t>(w) % 128)
 		std::abort();
 	gone(w);
 	delete w;
-	w = new Wide[2];
+	Wide *two = new Wide[2];
 	truth("new %d\n", 2 * 40192);
-	gone(w);
-	delete[] w;
+	gone(two);
+	delete[] two;
 	w = new (std::nothrow) Wide;
 	truth("new 40192\n");
 	gone(w);

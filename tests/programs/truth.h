@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#ifdef __cplusplus
+#ifdef __clang__
 #define TRUTH_NOINLINE __attribute__((noinline))
 #else
 #define TRUTH_NOINLINE __attribute__((noinline, noclone))

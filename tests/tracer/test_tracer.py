@@ -507,10 +507,43 @@ def signals_inside_the_tracer():
     got = sum(ev.kind == "mmap" for ev in run.trace.events)
     lost = sum(ev.fields[0] for ev in run.trace.events
                if ev.kind == "lost" and ev.fields[1] == 1)
-    # An interrupted call is neither recorded nor counted as lost.
-    check(want * 0.95 < got + lost <= want * 1.02, got, lost, want)
+    # The handler may jump out between a call and its counting, by either
+    # side; what it interrupts in the tracer is lost and counted.
+    check(want - 3000 < got + lost and got < want + 3000, got, lost, want)
     check_equal(run.sizes().count(9999), 123)
     check_equal(run.trace.damaged, 0)
+    run.done()
+
+
+@test
+def forks_and_an_end_among_threads():
+    run = Run(["storm", "30"], keep_stacks=False)
+    check_equal(run.status, 0)
+    run.only_end(1, 0)
+    run.no_live_file()
+    check_equal(run.sizes().count(66666), 0)
+    check_equal(run.trace.damaged, 0)
+    run.clean_order()
+    run.done()
+
+
+@test
+def strange_stacks():
+    run = Run(["contexts"])
+    check_equal(run.status, 0)
+    run.clean_order()
+    sizes = run.sizes()
+    for line, size in (("coroutine", 7001), ("handler", 7003)):
+        count = [int(t.split()[1]) for t in run.truth if t.startswith(line)]
+        check_equal([sizes.count(size)], count, line)
+    for ev in run.trace.events:
+        if ev.size == 7001:
+            check_equal(names(run, ev)[0], "in_coroutine")
+        if ev.size == 7003:
+            check("main" in names(run, ev), names(run, ev))
+    ended = [t for t in run.trace.threads
+             if t["what"] == 3 and t["name"] == "cancelled"]
+    check_equal(len(ended), 20)
     run.done()
 
 
@@ -577,7 +610,7 @@ def launcher_statuses():
     if os.path.exists("/sbin/ldconfig"):
         check("statically linked" in go("/sbin/ldconfig", "--version")[2])
     p = subprocess.Popen([RECORD, "-q", "sh", "-c",
-                          "trap 'exit 21' TERM; echo r; read x <&3; "
+                          "trap 'exit 21' TERM; echo r; "
                           "while :; do sleep 0.05; done"],
                          stdout=subprocess.PIPE, cwd=directory)
     p.stdout.read(2)

@@ -302,7 +302,7 @@ static int append_end(int fd, const struct summary *sum,
 
 /* Safety: allocates.  Return: 0 or -errno. */
 static int complete(int fd, const char *live_path,
-		    const struct launch_result *result)
+		    const struct launch_result *result, uint32_t *ret_how)
 {
 	struct summary sum = { 0 };
 	int err = read_summary(fd, &sum);
@@ -318,15 +318,18 @@ static int complete(int fd, const char *live_path,
 			err = append_end(fd, &sum, result);
 	}
 	free(sum.seen);
+	*ret_how = sum.resumed ? 0 : sum.end_how;
 	return err;
 }
 
-int finish_trace(const char *path, const struct launch_result *result)
+int finish_trace(const char *path, const struct launch_result *result,
+		 uint32_t *ret_how)
 {
 	char live_path[4096];
 	int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
 	int err;
 
+	*ret_how = 0;
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -334,7 +337,7 @@ int finish_trace(const char *path, const struct launch_result *result)
 		return 0;
 	}
 	snprintf(live_path, sizeof(live_path), "%s.live", path);
-	err = complete(fd, live_path, result);
+	err = complete(fd, live_path, result, ret_how);
 	close(fd);
 	if (!err)
 		unlink(live_path);

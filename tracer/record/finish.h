@@ -11,6 +11,7 @@
  * finish_trace() - make the trace at @path complete
  * @result: how the process ended when it is the launched one; NULL for a
  *          descendant, of which that is not known
+ * @ret_how: enum trace_end_how of the last END, 0 when there is none
  *
  * Where END is missing or PATH.live remains, the live buffers that are not in
  * the trace are appended as EVENTS, then CLOCK and END, and PATH.live is
@@ -20,6 +21,7 @@
  *
  * Return: 0, or -errno.
  */
-int finish_trace(const char *path, const struct launch_result *result);
+int finish_trace(const char *path, const struct launch_result *result,
+		 uint32_t *ret_how);
 
 #endif /* TRACER_RECORD_FINISH_H */

@@ -15,6 +15,7 @@
 #include "tracer/record/diagnose.h"
 #include "tracer/record/finish.h"
 #include "tracer/record/launch.h"
+#include "tracer/trace_format.h"
 #include "tracer/version.h"
 
 #define PREFIX "MEMORY_PROFILER_"
@@ -192,11 +193,15 @@ static void finish_all(const struct settings *set, char *names, size_t len,
 		       const struct launch_result *result)
 {
 	const char *first = names;
+	uint32_t first_how = 0;
 	size_t count = 0;
 
 	for (char *name = names; name < names + len; name += strlen(name) + 1) {
-		int err = finish_trace(name, count == 0 ? result : NULL);
+		uint32_t how;
+		int err = finish_trace(name, count ? NULL : result, &how);
 
+		if (!count)
+			first_how = how;
 		if (err)
 			fprintf(stderr, "memprof-record: %s: %s\n", name,
 				strerror(-err));
@@ -204,6 +209,10 @@ static void finish_all(const struct settings *set, char *names, size_t len,
 	}
 	if (set->quiet)
 		return;
+	if (first_how == TRACE_END_EXEC && count == 1)
+		fputs("memprof-record: the program replaced itself by another, "
+		      "which was not traced; see --children\n",
+		      stderr);
 	if (count > 1)
 		fprintf(stderr,
 			"memprof-record: trace written to %s, and %zu more of "
