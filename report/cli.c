@@ -78,7 +78,7 @@ static const struct option_row option_rows[] = {
 	{ GROUP_WHERE, OPTION_DEBUG_DIR, "debug-dir", "DIR",
 	  "look here first for debug files; may be repeated" },
 	{ GROUP_OTHER, OPTION_JOBS, "jobs", "N",
-	  "threads that decode; as many as processors if not given" },
+	  "use no more than N threads; as many as processors if not given" },
 	{ GROUP_OTHER, OPTION_QUIET, "quiet", NULL,
 	  "print errors only" },
 	{ GROUP_OTHER, OPTION_VERBOSE, "verbose", NULL,
