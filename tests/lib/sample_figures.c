@@ -432,14 +432,16 @@ static const struct figure *summary_make(struct arena *arena, const char *id)
 	struct figure *figure =
 		figure_make(arena, FIGURE_SCALARS, id, "Selection");
 	static const struct figure_scalar scalars[] = {
-		{ "bytes", "Bytes", "leaked",
-		  { .kind = CELL_BYTES, .count = 74040 } },
-		{ "count", "Blocks", "leaked",
+		{ "matched_count", "Allocations", "allocations",
 		  { .kind = CELL_COUNT, .count = 19 } },
-		{ "groups", "Groups", "group",
+		{ "matched_bytes", "Allocated", "allocated_bytes",
+		  { .kind = CELL_BYTES, .count = 74040 } },
+		{ "matched_leaked_count", "Never freed", "leaked",
+		  { .kind = CELL_COUNT, .count = 19 } },
+		{ "matched_leaked_bytes", "Bytes never freed", "leaked",
+		  { .kind = CELL_BYTES, .count = 74040 } },
+		{ "matched_groups", "Backtraces", "group",
 		  { .kind = CELL_COUNT, .count = 7 } },
-		{ "filter", "Filter", NULL,
-		  { .kind = CELL_TEXT, .text = "lifetime = only_leaked" } },
 	};
 
 	figure->scalars = scalars;
