@@ -138,7 +138,7 @@ void event_decoder_start(struct event_decoder *decoder, const uint8_t *data,
 	decoder->depth = 0;
 	decoder->truncated = false;
 	if (decoder->frames)
-		decoder->frames[0].node = STACKS_ROOT;
+		decoder->frames[0] = (struct event_frame){0, STACKS_ROOT, 0};
 	decoder->tick = first_tick;
 	decoder->addr = 0;
 	decoder->decoded = 0;
@@ -169,7 +169,8 @@ static int frames_reserve(struct event_decoder *decoder, uint32_t depth)
 	frames = realloc(decoder->frames, capacity * sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
-	frames[0] = (struct event_frame){0, STACKS_ROOT, 0};
+	if (!decoder->capacity)
+		frames[0] = (struct event_frame){0, STACKS_ROOT, 0};
 	decoder->frames = frames;
 	decoder->capacity = capacity;
 	return 0;
@@ -190,30 +191,37 @@ static inline uint32_t frame_hash(uint32_t hash, uint64_t pc)
 
 /* Hangs the frames that are left under the root or, when the tracer cut the
    outer frames off, under a node that stands for those: the two are different
-   stacks.  Return: 0 or -ENOMEM. */
-static __attribute__((noinline)) int
-stack_reroot(struct event_decoder *decoder, bool truncated)
+   stacks.  What the frames mean was settled when they were pushed.  Return: 0
+   or -ENOMEM. */
+static __attribute__((noinline)) int stack_reroot(struct event_decoder *decoder,
+						  bool truncated)
 {
-	struct interner *interner = decoder->interner;
-	struct event_frame *frames;
+	struct stacks *stacks = decoder->interner->stacks;
+	struct event_frame *frames = decoder->frames;
+	uint32_t caller = frames[0].node;
 
-	if (frames_reserve(decoder, decoder->depth))
-		return -ENOMEM;
-	frames = decoder->frames;
-	frames[0].node = STACKS_ROOT;
+	frames[0] = (struct event_frame){0, STACKS_ROOT, truncated};
 	if (truncated)
-		frames[0].node = stacks_child(interner->stacks, STACKS_ROOT,
-					      PC_KEY_TRUNCATED);
-	for (uint32_t i = 0; frames[i].node != STACKS_NONE; i++) {
-		if (i == decoder->depth) {
-			decoder->truncated = truncated;
-			return 0;
-		}
-		frames[i + 1].node =
-		    interner_node(interner, frames[i].node, frames[i + 1].pc,
-				  decoder->epoch, decoder->tick);
+		frames[0].node =
+		    stacks_child(stacks, STACKS_ROOT, PC_KEY_TRUNCATED);
+	if (frames[0].node == STACKS_NONE)
+		return -ENOMEM;
+	for (uint32_t i = 1; i <= decoder->depth; i++) {
+		struct event_frame *frame = &frames[i];
+		uint32_t old = frame->node;
+
+		frame->hash = frame_hash(frames[i - 1].hash, frame->pc);
+		frame->node = frames[i - 1].node;
+		/* The tracer's frames have their caller's node. */
+		if (old != caller)
+			frame->node = stacks_child(stacks, frame->node,
+						   stacks->nodes[old].pc_key);
+		if (frame->node == STACKS_NONE)
+			return -ENOMEM;
+		caller = old;
 	}
-	return -ENOMEM;
+	decoder->truncated = truncated;
+	return 0;
 }
 
 /* Reads a stack: pop, push, frames.  Return: 0, 1 with decoder->problem set,

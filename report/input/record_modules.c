@@ -261,11 +261,12 @@ static size_t join_reloaded(struct module_record *items, size_t count)
 		alone = reach <= start &&
 			(next == count || items[next].module.start >= end);
 		for (size_t j = i; j < next; j++) {
-			struct module *last = &items[kept - 1].module;
+			const struct module *module = &items[j].module;
 
 			if (alone && kept > group &&
-			    module_same_file(last, &items[j].module))
-				last->unload_tick = items[j].module.unload_tick;
+			    module_same_file(&items[kept - 1].module, module))
+				items[kept - 1].module.unload_tick =
+				    module->unload_tick;
 			else
 				items[kept++] = items[j];
 		}

@@ -9,7 +9,7 @@
 #include "report/event/event.h"
 #include "tests/lib/random.h"
 
-enum { DEPTH_CAP = 4096, BLOCKS_CAP = 4096, CLASSES = 64, SLOT_PAGES = 256 };
+enum { DEPTH_CAP = 4096, BLOCKS_CAP = 4096, CLASSES = 64 };
 
 struct range {
 	uint64_t start, end;
@@ -31,6 +31,7 @@ struct gen_thread {
 	uint32_t sequence;
 	uint32_t count;
 	uint32_t depth;
+	bool truncated;
 	bool stack_coded; /* the chunk holds the stack that pcs are */
 	uint64_t tick;
 	uint64_t addr;
@@ -53,11 +54,10 @@ struct gen_state {
 	struct gen_thread **threads;
 	size_t keys_count;
 	uint64_t
-	    keys[DEPTH_CAP]; /* of the event's stack, without the tracer's */
+	    keys[DEPTH_CAP + 1]; /* of the event's stack, without the tracer's */
 };
 
-/* --- stacks -----------------------------------------------------------------
- */
+/* --- stacks -------------------------------------------------------------- */
 
 static bool range_has(const struct range *range, uint64_t pc)
 {
@@ -107,6 +107,8 @@ static void put_stack(struct gen_state *state, struct gen_thread *thread,
 			thread->keys[i] |= UINT64_C(1) << PC_KEY_ADDR_BITS;
 	}
 	state->keys_count = 0;
+	if (thread->truncated)
+		state->keys[state->keys_count++] = PC_KEY_TRUNCATED;
 	for (uint32_t i = 0; i < thread->depth; i++)
 		if (!range_has(&tracer, thread->pcs[i]))
 			state->keys[state->keys_count++] = thread->keys[i];
@@ -149,8 +151,7 @@ static void change_stack(struct gen_state *state, struct gen_thread *thread)
 	thread->stack_coded = true;
 }
 
-/* --- events -----------------------------------------------------------------
- */
+/* --- events -------------------------------------------------------------- */
 
 static void expect(struct gen_state *state, const struct gen_thread *thread,
 		   const struct event *event)
@@ -294,6 +295,7 @@ static void put_tag(struct gen_state *state, struct gen_thread *thread,
 		    thread->tick + random_below(&state->random, 2);
 		thread->tick = thread->chunk_tick;
 	}
+	thread->truncated = flags & TRACE_EVENT_TRUNCATED;
 	bytes_u8(&thread->payload, (uint8_t)(kind | flags));
 	bytes_varint(&thread->payload, ticks);
 	thread->tick += ticks;
@@ -340,8 +342,7 @@ static void put_wild(struct gen_state *state, struct gen_thread *thread)
 		expect(state, thread, &event);
 }
 
-/* --- blocks that live and die -----------------------------------------------
- */
+/* --- blocks that live and die -------------------------------------------- */
 
 static struct gen_block take_block(struct gen_state *state,
 				   struct gen_thread *thread)
@@ -418,8 +419,7 @@ static void put_real(struct gen_state *state, struct gen_thread *thread)
 	expect(state, thread, &event);
 }
 
-/* --- the file ---------------------------------------------------------------
- */
+/* --- the file ------------------------------------------------------------ */
 
 static void drain(struct gen_state *state)
 {
@@ -473,7 +473,7 @@ static uint64_t tick_to_ns(const struct gen_state *state, uint64_t tick)
 }
 
 static void put_live_slot(struct bytes *out, const struct gen_thread *thread,
-			  uint32_t in_use, uint32_t sequence)
+			  size_t room, uint32_t in_use, uint32_t sequence)
 {
 	struct trace_live_slot slot = {
 	    .in_use = in_use,
@@ -482,10 +482,7 @@ static void put_live_slot(struct bytes *out, const struct gen_thread *thread,
 	    .first_tick = thread->chunk_tick,
 	    .committed_len = thread->payload.len,
 	};
-	size_t room = SLOT_PAGES * (size_t)TRACE_LIVE_PAGE;
 
-	if (slot.committed_len > room)
-		abort();
 	bytes_put(out, &slot, sizeof(slot));
 	bytes_zero(out, TRACE_LIVE_PAGE - sizeof(slot));
 	bytes_put(out, thread->payload.data, thread->payload.len);
@@ -497,15 +494,19 @@ static void put_live(struct gen_state *state)
 {
 	const struct trace_gen_options *options = state->options;
 	struct trace_gen *gen = state->gen;
+	size_t room = TRACE_LIVE_PAGE;
 	struct trace_live_header header = {
 	    .version_major = TRACE_VERSION_MAJOR,
 	    .version_minor = TRACE_VERSION_MINOR,
-	    .slot_stride = (SLOT_PAGES + 1) * TRACE_LIVE_PAGE,
 	    .trace_id = state->trace_id,
 	    .pid = 4711,
 	    .slot_count = options->threads + 1,
 	};
 
+	for (uint32_t i = 0; i < options->threads; i++)
+		while (room < state->threads[i]->payload.len)
+			room += TRACE_LIVE_PAGE;
+	header.slot_stride = (uint32_t)room + TRACE_LIVE_PAGE;
 	memcpy(header.magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
 	bytes_put(&gen->live, &header, sizeof(header));
 	bytes_zero(&gen->live, TRACE_LIVE_PAGE - sizeof(header));
@@ -513,7 +514,7 @@ static void put_live(struct gen_state *state)
 		struct gen_thread *thread = state->threads[i];
 		uint32_t count = thread->count;
 
-		put_live_slot(&gen->live, thread, 1, thread->sequence);
+		put_live_slot(&gen->live, thread, room, 1, thread->sequence);
 		if (count && random_below(&state->random, 3) == 0) {
 			/* The chunk was written, the slot not given back. */
 			flush(state, thread);
@@ -523,7 +524,7 @@ static void put_live(struct gen_state *state)
 		if (count)
 			note_tick(state, thread->tick);
 	}
-	put_live_slot(&gen->live, state->threads[0], 0, 7);
+	put_live_slot(&gen->live, state->threads[0], room, 0, 7);
 }
 
 static void put_definitions(struct gen_state *state)
