@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""page_check.py SAMPLE_PAGES [INDEX.HTML...] - the page in headless Chromium.
+"""page_check.py [INDEX.HTML...] - the page in headless Chromium.
 
 Every sample page, and each page given, is opened at 1280 and 400 pixels: no
 sideways scrolling, no message on the console, nothing loaded, and what script
@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
          "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--hide-scrollbars",
@@ -118,14 +119,15 @@ def shoot(page, directory, name, scratch):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sample_pages", type=pathlib.Path)
+    parser.add_argument("--tool", type=pathlib.Path,
+                        default=ROOT / "build/release/tests/sample_pages")
     parser.add_argument("pages", nargs="*", type=pathlib.Path)
     parser.add_argument("--shots", type=pathlib.Path)
     arguments = parser.parse_args()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
-        subprocess.run([arguments.sample_pages.resolve(), scratch], check=True)
+        subprocess.run([arguments.tool.resolve(), scratch], check=True)
         pages = sorted(scratch.glob("*/index.html"))
         for page in pages + [page.resolve() for page in arguments.pages]:
             for check in (check_live, check_plain):
@@ -137,7 +139,7 @@ def main():
             if arguments.shots:
                 shoot(page, arguments.shots.resolve(), page.parent.name,
                       scratch)
-    print(f"page: {passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed")
     return failed != 0
 
 
