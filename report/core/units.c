@@ -45,8 +45,8 @@ static uint64_t format_three_digits(char *buf, size_t size, wide value,
 
 void units_format_bytes(char *buf, size_t size, uint64_t bytes)
 {
-	static const char *const names[] = {"KiB", "MiB", "GiB",
-					    "TiB", "PiB", "EiB"};
+	static const char *const names[] = { "KiB", "MiB", "GiB",
+					     "TiB", "PiB", "EiB" };
 	enum { LAST = sizeof(names) / sizeof(names[0]) - 1 };
 	char digits[UNITS_TEXT_SIZE / 2];
 	size_t i;
@@ -223,7 +223,7 @@ static const char *read_decimal(const char *text, struct decimal *ret)
 	enum { PLACES_MAX = 9 };
 	bool any = false;
 
-	*ret = (struct decimal){0};
+	*ret = (struct decimal){ 0 };
 	for (; is_digit(*text); text++, any = true)
 		if (__builtin_mul_overflow(ret->digits, 10, &ret->digits) ||
 		    __builtin_add_overflow(ret->digits, (uint64_t)(*text - '0'),
@@ -353,9 +353,9 @@ struct time_unit {
 
 /* Falling, so that "1h30m" is read and "30m1h" is not. */
 static const struct time_unit time_units[] = {
-    {"d", 86400, 1}, {"h", 3600, 1}, {"min", 60, 1},
-    {"m", 60, 1},    {"s", 1, 1},    {"ms", 1, 1e3},
-    {"us", 1, 1e6},  {"µs", 1, 1e6}, {"ns", 1, 1e9},
+	{ "d", 86400, 1 }, { "h", 3600, 1 }, { "min", 60, 1 },
+	{ "m", 60, 1 },    { "s", 1, 1 },    { "ms", 1, 1e3 },
+	{ "us", 1, 1e6 },  { "µs", 1, 1e6 }, { "ns", 1, 1e9 },
 };
 
 enum { TIME_UNIT_COUNT = sizeof(time_units) / sizeof(time_units[0]) };

@@ -7,7 +7,7 @@ const struct artifact_format *const artifact_formats[] = {
 #define ARTIFACT(id) &artifact_##id,
 #include "report/output/artifact_list.h"
 #undef ARTIFACT
-    NULL,
+	NULL,
 };
 
 const struct artifact_format *artifact_find(const char *name)

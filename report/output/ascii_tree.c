@@ -102,8 +102,8 @@ static void write_row(const struct tree_drawing *draw, uint32_t index,
 	units_format_bytes(bytes, sizeof(bytes), node->total_bytes);
 	units_format_count(count, sizeof(count), node->total_count);
 	units_format_ratio(
-	    share, sizeof(share),
-	    all ? (double)node_cost(draw->tree, index) / (double)all : 0);
+		share, sizeof(share),
+		all ? (double)node_cost(draw->tree, index) / (double)all : 0);
 	sink_printf(draw->out, "%*s  %*s  %*s  ", SIZE_COLUMNS, bytes,
 		    draw->count_columns, count, SHARE_COLUMNS, share);
 	write_bars(draw, is_branch);
@@ -126,8 +126,8 @@ static int enter_node(struct tree_drawing *draw, const struct tree_walk *walk)
 	size_t *mark;
 	bool *bar;
 	bool is_branch =
-	    walk->depth > 0 &&
-	    !is_only_child(draw->tree, walk->path[walk->depth - 1]);
+		walk->depth > 0 &&
+		!is_only_child(draw->tree, walk->path[walk->depth - 1]);
 
 	draw->marks.count = walk->depth;
 	draw->bars.count = walk->depth ? draw->marks.items[walk->depth - 1] : 0;
@@ -147,7 +147,7 @@ static int enter_node(struct tree_drawing *draw, const struct tree_walk *walk)
 
 static int write_rows(struct tree_drawing *draw)
 {
-	struct tree_walk walk = {.tree = draw->tree};
+	struct tree_walk walk = { .tree = draw->tree };
 	int branch = 0, error;
 
 	while (branch >= 0 && tree_walk_next(&walk)) {
@@ -162,7 +162,7 @@ static int write_rows(struct tree_drawing *draw)
 static void write_head(struct tree_drawing *draw, const struct figure *figure)
 {
 	const struct figure_tree *tree = &figure->tree;
-	const struct figure_node none = {0};
+	const struct figure_node none = { 0 };
 	const struct figure_node *root = tree->node_count ? tree->nodes : &none;
 	char human[UNITS_TEXT_SIZE], exact[UNITS_TEXT_SIZE];
 	char count[UNITS_TEXT_SIZE];
@@ -173,7 +173,7 @@ static void write_head(struct tree_drawing *draw, const struct figure *figure)
 	units_format_count(count, sizeof(count), root->total_count);
 	columns = (int)strlen(count);
 	draw->count_columns =
-	    columns < COUNT_COLUMNS_MIN ? COUNT_COLUMNS_MIN : columns;
+		columns < COUNT_COLUMNS_MIN ? COUNT_COLUMNS_MIN : columns;
 	if (*figure->title)
 		sink_printf(draw->out, "%s: ", figure->title);
 	sink_printf(draw->out, "%s (%s bytes) in %s allocation%s\n", human,
@@ -182,8 +182,8 @@ static void write_head(struct tree_drawing *draw, const struct figure *figure)
 		sink_printf(draw->out, "%s\n", figure->caption);
 	sink_printf(draw->out, "Sorted by %s; %s.\n\n",
 		    tree->cost_label
-			? tree->cost_label
-			: (tree->by_count ? "allocations" : "bytes"),
+			    ? tree->cost_label
+			    : (tree->by_count ? "allocations" : "bytes"),
 		    tree->callees_first ? "callers below callees"
 					: "callees below callers");
 	sink_printf(draw->out, "%*s  %*s  %*s  %s\n", SIZE_COLUMNS, "SIZE",
@@ -194,7 +194,7 @@ static void write_head(struct tree_drawing *draw, const struct figure *figure)
 static int render(const struct figure *figure, struct sink *out,
 		  struct diag *diag)
 {
-	struct tree_drawing draw = {.tree = &figure->tree, .out = out};
+	struct tree_drawing draw = { .tree = &figure->tree, .out = out };
 	int error;
 
 	if (figure->kind != FIGURE_TREE)
@@ -216,9 +216,9 @@ static int render(const struct figure *figure, struct sink *out,
 }
 
 const struct artifact_format artifact_tree = {
-    .name = "tree",
-    .suffix = "tree.txt",
-    .kind = FIGURE_TREE,
-    .summary = "call tree as text",
-    .render = render,
+	.name = "tree",
+	.suffix = "tree.txt",
+	.kind = FIGURE_TREE,
+	.summary = "call tree as text",
+	.render = render,
 };

@@ -279,9 +279,9 @@ int flamegraph_render(const struct figure *figure,
 		      const struct flamegraph_options *options,
 		      struct sink *out, struct diag *diag)
 {
-	struct flame_drawing draw = {.figure = figure, .tree = &figure->tree};
-	struct flame_limits limits = {.max_rows = MAX_ROWS,
-				      .max_bytes = MAX_BYTES};
+	struct flame_drawing draw = { .figure = figure, .tree = &figure->tree };
+	struct flame_limits limits = { .max_rows = MAX_ROWS,
+				       .max_bytes = MAX_BYTES };
 	int error;
 
 	if (figure->kind != FIGURE_TREE)
@@ -325,9 +325,9 @@ static int render(const struct figure *figure, struct sink *out,
 }
 
 const struct artifact_format artifact_flamegraph = {
-    .name = "flamegraph",
-    .suffix = "flamegraph.svg",
-    .kind = FIGURE_TREE,
-    .summary = "call tree as a picture: SVG with zoom and search",
-    .render = render,
+	.name = "flamegraph",
+	.suffix = "flamegraph.svg",
+	.kind = FIGURE_TREE,
+	.summary = "call tree as a picture: SVG with zoom and search",
+	.render = render,
 };

@@ -43,6 +43,12 @@ static int compare_costs(const void *a, const void *b)
 	return strcmp(x->module, y->module);
 }
 
+/* Areas add up to more than the whole, so they may exceed any integer. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* Return: number of @items after those of one module were added up. */
 static size_t merge_modules(struct module_cost *items, size_t count)
 {
@@ -52,7 +58,8 @@ static size_t merge_modules(struct module_cost *items, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (kept &&
 		    strcmp(items[kept - 1].module, items[i].module) == 0)
-			items[kept - 1].cost += items[i].cost;
+			items[kept - 1].cost =
+				sum(items[kept - 1].cost, items[i].cost);
 		else
 			items[kept++] = items[i];
 	qsort(items, kept, sizeof(*items), compare_costs);
@@ -74,10 +81,10 @@ static void place_entries(struct flame_key *key)
 	for (size_t i = 0; i < key->shown; i++) {
 		struct flame_key_entry *entry = &key->entries[i];
 		char label[LABEL_SIZE];
-		double width =
-		    LABEL_X_PX + SPACE_PX +
-		    svg_text_width(module_label(entry, label, sizeof(label)),
-				   SVG_FONT_PX);
+		double width = LABEL_X_PX + SPACE_PX +
+			       svg_text_width(module_label(entry, label,
+							   sizeof(label)),
+					      SVG_FONT_PX);
 
 		if (x > 0 && x + width > WIDTH_PX) {
 			x = 0;
@@ -116,11 +123,12 @@ int flame_key_compute(const struct figure_tree *tree, struct flame_key *ret)
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		const struct figure_node *node = &tree->nodes[i];
 		uint64_t cost =
-		    tree->by_count ? node->self_count : node->self_bytes;
+			tree->by_count ? node->total_count : node->total_bytes;
 
 		if (node->frame && *node->frame->module && cost)
 			items[count++] =
-			    (struct module_cost){node->frame->module, cost};
+				(struct module_cost){ node->frame->module,
+						      cost };
 	}
 	count = merge_modules(items, count);
 	for (size_t i = 0; i < count && i < SVG_HUE_COUNT; i++) {
@@ -131,7 +139,7 @@ int flame_key_compute(const struct figure_tree *tree, struct flame_key *ret)
 		ret->count++;
 	}
 	ret->shown =
-	    ret->count < FLAME_KEY_SHOWN ? ret->count : FLAME_KEY_SHOWN;
+		ret->count < FLAME_KEY_SHOWN ? ret->count : FLAME_KEY_SHOWN;
 	free(items);
 	place_entries(ret);
 	return 0;

@@ -26,7 +26,7 @@ struct flame_key_entry {
 	double x, y; /* from the key's corner, pixels; the shown ones */
 };
 
-/* @entries: by falling cost of their functions alone; the first @shown are
+/* @entries: by falling area of their boxes, drawn or not; the first @shown are
    drawn, in rows that a phone can show. */
 struct flame_key {
 	struct flame_key_entry entries[SVG_HUE_COUNT];

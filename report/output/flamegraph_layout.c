@@ -97,7 +97,7 @@ static void place_nodes(struct layout_work *work)
 			place->fate = parent->fate;
 			if (parent->fate == FLAME_DRAWN)
 				place->fate =
-				    (uint8_t)fate_by_size(work, child);
+					(uint8_t)fate_by_size(work, child);
 			left += flame_cost(work->tree, child);
 		}
 	}
@@ -113,15 +113,15 @@ static int drop_excess(struct layout_work *work)
 	    work->bytes <= limits->max_bytes)
 		return 0;
 	work->candidates =
-	    calloc(work->candidate_count, sizeof(*work->candidates));
+		calloc(work->candidate_count, sizeof(*work->candidates));
 	if (!work->candidates)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < work->tree->node_count; i++)
 		if (work->places[i].fate == FLAME_DRAWN)
 			work->candidates[n++] = (struct candidate){
-			    .cost = flame_cost(work->tree, i),
-			    .depth = work->places[i].depth,
-			    .node = i,
+				.cost = flame_cost(work->tree, i),
+				.depth = work->places[i].depth,
+				.node = i,
 			};
 	qsort(work->candidates, n, sizeof(*work->candidates),
 	      candidate_compare);
@@ -153,7 +153,7 @@ static void settle_fates(struct layout_work *work, struct flame_layout *ret)
 				*own = fate;
 			else if (*own != FLAME_DRAWN)
 				ret->cost[*own] +=
-				    flame_cost(work->tree, child);
+					flame_cost(work->tree, child);
 		}
 	}
 }
@@ -176,10 +176,11 @@ static void collect_boxes(const struct layout_work *work, uint32_t *pending,
 		if (place->fate != FLAME_DRAWN)
 			continue;
 		ret->boxes[ret->count++] = (struct flame_box){
-		    .node = i,
-		    .depth = place->depth,
-		    .left = (double)place->left * scale,
-		    .width = i ? (double)flame_cost(work->tree, i) * scale : 1,
+			.node = i,
+			.depth = place->depth,
+			.left = (double)place->left * scale,
+			.width = i ? (double)flame_cost(work->tree, i) * scale
+				   : 1,
 		};
 		if (place->depth >= ret->rows)
 			ret->rows = place->depth + 1;
@@ -192,7 +193,7 @@ int flame_layout_compute(const struct figure_tree *tree,
 			 const struct flame_limits *limits,
 			 struct flame_layout *ret)
 {
-	struct layout_work work = {.tree = tree, .limits = limits};
+	struct layout_work work = { .tree = tree, .limits = limits };
 	uint32_t *pending = NULL;
 	int error = -ENOMEM;
 

@@ -57,7 +57,7 @@ static bool push_name(struct folding *folding, const char *name)
 		folding->stack.items[folding->stack.count++] = ';';
 	for (size_t i = 0; i < len; i++)
 		folding->stack.items[folding->stack.count++] =
-		    name[i] == ';' ? ':' : name[i];
+			name[i] == ';' ? ':' : name[i];
 	return true;
 }
 
@@ -70,7 +70,7 @@ static bool enter_node(struct folding *folding, const struct figure_node *node,
 	while (folding->ends.count > depth)
 		folding->ends.count--;
 	folding->stack.count =
-	    depth ? folding->ends.items[folding->ends.count - 1] : 0;
+		depth ? folding->ends.items[folding->ends.count - 1] : 0;
 	if (node->frame &&
 	    !push_name(folding,
 		       *node->frame->function ? node->frame->function : "?"))
@@ -109,20 +109,20 @@ static bool add_line(struct folding *folding, uint64_t cost)
 		return false;
 	protect_number(folding->text.data + offset,
 		       folding->text.len - offset - 1);
-	*line = (struct folded_line){.offset = offset, .cost = cost};
+	*line = (struct folded_line){ .offset = offset, .cost = cost };
 	return true;
 }
 
 static int gather_lines(struct folding *folding, const struct figure_tree *tree)
 {
-	struct tree_walk walk = {.tree = tree};
+	struct tree_walk walk = { .tree = tree };
 	bool fits = true;
 	int error;
 
 	while (fits && tree_walk_next(&walk)) {
 		const struct figure_node *node = &tree->nodes[walk.node];
 		uint64_t cost =
-		    tree->by_count ? node->self_count : node->self_bytes;
+			tree->by_count ? node->self_count : node->self_bytes;
 
 		fits = enter_node(folding, node, walk.depth);
 		if (fits && cost)
@@ -164,7 +164,7 @@ static void write_lines(struct folding *folding, struct sink *out)
 static int render(const struct figure *figure, struct sink *out,
 		  struct diag *diag)
 {
-	struct folding folding = {0};
+	struct folding folding = { 0 };
 	int error = 0;
 
 	if (figure->kind != FIGURE_TREE)
@@ -184,9 +184,9 @@ static int render(const struct figure *figure, struct sink *out,
 }
 
 const struct artifact_format artifact_folded = {
-    .name = "folded",
-    .suffix = "folded",
-    .kind = FIGURE_TREE,
-    .summary = "call stacks, one per line, for flamegraph.pl and others",
-    .render = render,
+	.name = "folded",
+	.suffix = "folded",
+	.kind = FIGURE_TREE,
+	.summary = "call stacks, one per line, for flamegraph.pl and others",
+	.render = render,
 };

@@ -40,8 +40,8 @@ static void writing_fail(struct json_writing *writing, int error,
 {
 	if (!writing->error)
 		writing->error =
-		    diag_set(writing->diag, error, NULL, DIAG_NO_OFFSET,
-			     "JSON member %s: %s", key, why);
+			diag_set(writing->diag, error, NULL, DIAG_NO_OFFSET,
+				 "JSON member %s: %s", key, why);
 }
 
 /* --- values ------------------------------------------------------------- */
@@ -283,7 +283,7 @@ static json_t *series_json(struct json_writing *writing,
 static json_t *note_json(struct json_writing *writing,
 			 const struct figure_note *note)
 {
-	static const char *const names[] = {"info", "warning", "error"};
+	static const char *const names[] = { "info", "warning", "error" };
 	json_t *object = json_object();
 
 	member_set(writing, object, "severity",
@@ -303,8 +303,8 @@ static json_t *notes_json(struct json_writing *writing,
 	for (size_t i = 0; i < group->child_count; i++)
 		if (group->children[i]->kind == FIGURE_NOTE)
 			item_append(
-			    writing, notes, "notes",
-			    note_json(writing, &group->children[i]->note));
+				writing, notes, "notes",
+				note_json(writing, &group->children[i]->note));
 	return notes;
 }
 
@@ -414,9 +414,9 @@ static void write_scalars(struct json_writing *writing,
 		const struct figure_scalar *scalar = &figure->scalars[i];
 
 		if (scalar->value.kind != CELL_NONE && !writing->error)
-			write_member(
-			    writing, scalar->key,
-			    cell_json(writing, scalar->key, &scalar->value));
+			write_member(writing, scalar->key,
+				     cell_json(writing, scalar->key,
+					       &scalar->value));
 	}
 }
 
@@ -457,7 +457,7 @@ static void write_children(struct json_writing *writing,
 static int render(const struct figure *figure, struct sink *out,
 		  struct diag *diag)
 {
-	struct json_writing writing = {.out = out, .diag = diag};
+	struct json_writing writing = { .out = out, .diag = diag };
 	char schema[128];
 
 	snprintf(schema, sizeof(schema), "memprof/%s/1",
@@ -480,11 +480,11 @@ static int render(const struct figure *figure, struct sink *out,
 
 #define JSON_ARTIFACT(id, file, of, text)              \
 	const struct artifact_format artifact_##id = { \
-	    .name = file,                              \
-	    .suffix = file ".json",                    \
-	    .kind = of,                                \
-	    .summary = text,                           \
-	    .render = render,                          \
+		.name = file,                          \
+		.suffix = file ".json",                \
+		.kind = of,                            \
+		.summary = text,                       \
+		.render = render,                      \
 	}
 
 JSON_ARTIFACT(allocations, "allocations", FIGURE_TABLE,

@@ -60,7 +60,7 @@ int svg_done(struct svg *svg, struct diag *diag)
 void svg_open(struct svg *svg, const char *element)
 {
 	svg->failed |=
-	    xmlTextWriterStartElement(svg->writer, xml_text(element)) < 0;
+		xmlTextWriterStartElement(svg->writer, xml_text(element)) < 0;
 }
 
 void svg_close(struct svg *svg)
@@ -132,7 +132,7 @@ void svg_attr_percent(struct svg *svg, const char *name, double percent)
 void svg_value_open(struct svg *svg, const char *name)
 {
 	svg->failed |=
-	    xmlTextWriterStartAttribute(svg->writer, xml_text(name)) < 0;
+		xmlTextWriterStartAttribute(svg->writer, xml_text(name)) < 0;
 }
 
 void svg_value(struct svg *svg, const char *piece)
@@ -148,7 +148,7 @@ void svg_value_close(struct svg *svg)
 void svg_text(struct svg *svg, const char *text)
 {
 	svg->failed |=
-	    xmlTextWriterWriteString(svg->writer, xml_text(text)) < 0;
+		xmlTextWriterWriteString(svg->writer, xml_text(text)) < 0;
 }
 
 void svg_cdata(struct svg *svg, const char *text)

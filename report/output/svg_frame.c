@@ -56,9 +56,10 @@ static unsigned hsl_channel(double hue, double saturation, double lightness,
 	return (unsigned)lround(255 * (lightness - a * edge));
 }
 
-static const unsigned short hues[SVG_HUE_COUNT] = {205, 28, 150, 52, 262, 8,
-						   178, 90, 230, 40, 120, 190};
-static const double shades[SVG_SHADE_COUNT] = {0.72, 0.755, 0.79, 0.825};
+static const unsigned short hues[SVG_HUE_COUNT] = {
+	205, 28, 150, 52, 262, 8, 178, 90, 230, 40, 120, 190
+};
+static const double shades[SVG_SHADE_COUNT] = { 0.72, 0.755, 0.79, 0.825 };
 
 unsigned svg_frame_hue(const char *module)
 {

@@ -27,14 +27,14 @@ static void add_line(struct svg_head *head, const char *class, const char *text)
 	struct svg_head_line *line = text ? vec_push(head) : NULL;
 
 	if (line)
-		*line = (struct svg_head_line){.class = class, .text = text};
+		*line = (struct svg_head_line){ .class = class, .text = text };
 	else
 		head->failed = true;
 }
 
 void svg_head_add(struct svg_head *head, const char *class, const char *text)
 {
-	struct svg_head_line probe = {.class = class};
+	struct svg_head_line probe = { .class = class };
 	double font_px = line_is_title(&probe) ? TITLE_PX : SVG_FONT_PX;
 
 	while (*text) {
@@ -63,8 +63,8 @@ double svg_head_height(const struct svg_head *head)
 	double height = SVG_MARGIN_PX;
 
 	for (size_t i = 0; i < head->count; i++)
-		height +=
-		    line_is_title(&head->items[i]) ? TITLE_LINE_PX : LINE_PX;
+		height += line_is_title(&head->items[i]) ? TITLE_LINE_PX
+							 : LINE_PX;
 	return height;
 }
 

@@ -34,7 +34,7 @@ void svg_head_add(struct svg_head *head, const char *class, const char *text);
 /* The same, formatted. */
 void svg_head_printf(struct svg_head *head, const char *class,
 		     const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 double svg_head_height(const struct svg_head *head);
 void svg_head_draw(const struct svg_head *head, struct svg *svg);
 void svg_head_done(struct svg_head *head);

@@ -11,7 +11,7 @@
 static double round_up_125(double least)
 {
 	double power = pow(10, floor(log10(least)));
-	static const double factors[] = {1, 2, 5, 10};
+	static const double factors[] = { 1, 2, 5, 10 };
 
 	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
 		if (factors[i] * power >= least * (1 - 1e-9))
@@ -21,8 +21,8 @@ static double round_up_125(double least)
 
 static void bytes_step(struct ticks *ret, double least)
 {
-	static const char *const names[] = {"B",   "KiB", "MiB", "GiB",
-					    "TiB", "PiB", "EiB"};
+	static const char *const names[] = { "B",   "KiB", "MiB", "GiB",
+					     "TiB", "PiB", "EiB" };
 	size_t i = 0;
 
 	ret->unit = 1;
@@ -40,8 +40,8 @@ static void bytes_step(struct ticks *ret, double least)
 
 static void seconds_step(struct ticks *ret, double least, double end)
 {
-	static const double minutes[] = {1, 2, 5, 10, 15, 30};
-	static const double hours[] = {1, 2, 3, 6, 12, 24};
+	static const double minutes[] = { 1, 2, 5, 10, 15, 30 };
+	static const double hours[] = { 1, 2, 3, 6, 12, 24 };
 
 	ret->unit = end >= 1 ? 1 : end >= 1e-3 ? 1e-3 : 1e-6;
 	ret->unit_name = end >= 1 ? "s" : end >= 1e-3 ? "ms" : "µs";
@@ -70,8 +70,9 @@ void ticks_compute(struct ticks *ret, enum cell_kind kind, double end,
 {
 	double least = end / (limit ? limit : 1);
 
-	*ret =
-	    (struct ticks){.step = 1, .count = 1, .unit = 1, .unit_name = ""};
+	*ret = (struct ticks){
+		.step = 1, .count = 1, .unit = 1, .unit_name = ""
+	};
 	if (kind == CELL_SECONDS || kind == CELL_BYTES)
 		ret->unit_name = kind == CELL_BYTES ? "B" : "s";
 	if (!(end > 0) || !isfinite(end))

@@ -55,8 +55,8 @@ struct panel {
 	unsigned max_ticks;
 };
 
-static const char *const colours[] = {"#2f6fb5", "#b3541e", "#3f7d46",
-				      "#7a4fa3"};
+static const char *const colours[] = { "#2f6fb5", "#b3541e", "#3f7d46",
+				       "#7a4fa3" };
 enum { COLOUR_COUNT = sizeof(colours) / sizeof(colours[0]) };
 
 static double clean(double value)
@@ -94,8 +94,8 @@ static double largest_value(const struct figure_series *series,
 		if (series->curves[c].kind != kind)
 			continue;
 		for (size_t i = 0; i < series->point_count; i++)
-			largest =
-			    fmax(largest, clean(series->curves[c].values[i]));
+			largest = fmax(largest,
+				       clean(series->curves[c].values[i]));
 	}
 	return largest;
 }
@@ -105,7 +105,7 @@ static double largest_value(const struct figure_series *series,
 static void draw_label(struct svg *svg, const char *class, double percent,
 		       double shift_px, double y, const char *text)
 {
-	static const char *const anchors[] = {"start", "middle", "end"};
+	static const char *const anchors[] = { "start", "middle", "end" };
 	int anchor = percent < 4 ? 0 : percent > 96 ? 2 : 1;
 
 	if (shift_px > 0)
@@ -118,8 +118,8 @@ static void draw_label(struct svg *svg, const char *class, double percent,
 		svg_attr(svg, "text-anchor", anchors[anchor]);
 	if (anchor != 1)
 		svg_attr_number(
-		    svg, "dx",
-		    (shift_px > 0 ? shift_px : 2) * (anchor ? -1 : 1), 1);
+			svg, "dx",
+			(shift_px > 0 ? shift_px : 2) * (anchor ? -1 : 1), 1);
 	svg_text(svg, text);
 	svg_close(svg);
 	svg_break(svg);
@@ -148,8 +148,8 @@ static void draw_y_grid(struct svg *svg, const struct panel *panel)
 	for (unsigned i = 0; i < ticks.count; i++) {
 		double y = floor(y_px(panel, ticks.step * i)) + 0.5;
 
-		draw_line(svg, i ? "mp-grid" : "mp-axis", (double[]){0, 100},
-			  (double[]){y, y}, i ? "#d8dee4" : "#57606a");
+		draw_line(svg, i ? "mp-grid" : "mp-axis", (double[]){ 0, 100 },
+			  (double[]){ y, y }, i ? "#d8dee4" : "#57606a");
 	}
 }
 
@@ -177,11 +177,12 @@ static void draw_x_grid(struct timeline_drawing *draw,
 		double percent = 100 * x_ratio(draw, ticks.step * i);
 
 		if (percent < 99.5)
-			draw_line(&draw->svg, "mp-grid",
-				  (double[]){percent, percent},
-				  (double[]){panel->top_px,
-					     panel->top_px + panel->height_px},
-				  "#d8dee4");
+			draw_line(
+				&draw->svg, "mp-grid",
+				(double[]){ percent, percent },
+				(double[]){ panel->top_px,
+					    panel->top_px + panel->height_px },
+				"#d8dee4");
 	}
 }
 
@@ -219,7 +220,7 @@ static void draw_path(struct timeline_drawing *draw, const struct panel *panel,
 	for (size_t i = 0; i < series->point_count; i++) {
 		double x = BOX * x_ratio(draw, series->seconds[i]);
 		double y =
-		    BOX * (1 - clean(curve->values[i]) / panel->top_value);
+			BOX * (1 - clean(curve->values[i]) / panel->top_value);
 		char next[56];
 
 		format_point(next, sizeof(next), 'V', y);
@@ -335,7 +336,7 @@ static void draw_marks(struct timeline_drawing *draw, const struct panel *panel,
 {
 	struct svg *svg = &draw->svg;
 	const struct figure_curve *curve =
-	    first_curve(draw->series, panel->kind);
+		first_curve(draw->series, panel->kind);
 
 	for (size_t i = 0; i < mark_count(draw->series); i++) {
 		const struct figure_mark *mark = &draw->series->marks[i];
@@ -351,8 +352,8 @@ static void draw_marks(struct timeline_drawing *draw, const struct panel *panel,
 					   (uint64_t)value);
 		snprintf(text, sizeof(text), "%.120s %s at %s", mark->label,
 			 amount, when);
-		draw_line(svg, "mp-mark", (double[]){percent, percent},
-			  (double[]){y + 4, panel->top_px + panel->height_px},
+		draw_line(svg, "mp-mark", (double[]){ percent, percent },
+			  (double[]){ y + 4, panel->top_px + panel->height_px },
 			  "#b3261e");
 		svg_open(svg, "circle");
 		svg_attr(svg, "class", "mp-dot");
@@ -422,14 +423,14 @@ static void plan_panel(const struct timeline_drawing *draw,
 	if (plan->panel_count == 0) {
 		plan->marks_px = plan->height_px;
 		plan->height_px +=
-		    (double)mark_count(draw->series) * MARK_ROW_PX;
+			(double)mark_count(draw->series) * MARK_ROW_PX;
 	}
 	*panel = (struct panel){
-	    .kind = kind,
-	    .top_px = plan->height_px,
-	    .height_px = kind == CELL_BYTES ? BYTES_PX : COUNT_PX,
-	    .top_value = largest > 0 ? largest * 1.06 : 1,
-	    .max_ticks = kind == CELL_BYTES ? 5 : 3,
+		.kind = kind,
+		.top_px = plan->height_px,
+		.height_px = kind == CELL_BYTES ? BYTES_PX : COUNT_PX,
+		.top_value = largest > 0 ? largest * 1.06 : 1,
+		.max_ticks = kind == CELL_BYTES ? 5 : 3,
 	};
 	plan->height_px += panel->height_px + GAP_PX;
 	plan->panel_count++;
@@ -497,8 +498,8 @@ int timeline_render(const struct figure *figure,
 		    const struct timeline_options *options, struct sink *out,
 		    struct diag *diag)
 {
-	struct timeline_drawing draw = {.figure = figure,
-					.series = &figure->series};
+	struct timeline_drawing draw = { .figure = figure,
+					 .series = &figure->series };
 	const struct figure_series *series = &figure->series;
 	int error;
 
@@ -530,9 +531,9 @@ static int render(const struct figure *figure, struct sink *out,
 }
 
 const struct artifact_format artifact_timeline = {
-    .name = "timeline",
-    .suffix = "timeline.svg",
-    .kind = FIGURE_SERIES,
-    .summary = "live memory over the run: SVG chart",
-    .render = render,
+	.name = "timeline",
+	.suffix = "timeline.svg",
+	.kind = FIGURE_SERIES,
+	.summary = "live memory over the run: SVG chart",
+	.render = render,
 };

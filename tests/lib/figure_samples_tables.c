@@ -22,23 +22,23 @@ static const void *keep(struct arena *arena, const void *data, size_t size)
 }
 
 static const struct figure_frame frames[] = {
-    {.function = "main",
-     .module = "prog",
-     .file = "/src/main.c",
-     .line = 12,
-     .address = 0x401136},
-    {.function = "make",
-     .module = "prog",
-     .file = "/src/make.c",
-     .line = 7,
-     .address = 0x401200,
-     .is_inlined = true},
-    {.function = "libc.so.6+0x8a2c0",
-     .module = "libc.so.6",
-     .address = 0xffffffffff600000},
+	{ .function = "main",
+	  .module = "prog",
+	  .file = "/src/main.c",
+	  .line = 12,
+	  .address = 0x401136 },
+	{ .function = "make",
+	  .module = "prog",
+	  .file = "/src/make.c",
+	  .line = 7,
+	  .address = 0x401200,
+	  .is_inlined = true },
+	{ .function = "libc.so.6+0x8a2c0",
+	  .module = "libc.so.6",
+	  .address = 0xffffffffff600000 },
 };
-static const struct figure_stack stack = {frames, COUNT(frames), false};
-static const struct figure_stack cut_stack = {frames + 1, 1, true};
+static const struct figure_stack stack = { frames, COUNT(frames), false };
+static const struct figure_stack cut_stack = { frames + 1, 1, true };
 
 static const struct figure *table(struct arena *arena, const char *name,
 				  const struct figure_column *columns,
@@ -46,21 +46,21 @@ static const struct figure *table(struct arena *arena, const char *name,
 				  size_t row_count)
 {
 	struct figure *figure = must(arena_alloc(arena, sizeof(*figure)));
-	struct figure_scalar total = {"total_count", "Matched", NULL,
-				      cell_count(row_count)};
+	struct figure_scalar total = { "total_count", "Matched", NULL,
+				       cell_count(row_count) };
 
 	*figure = (struct figure){
-	    .kind = FIGURE_TABLE,
-	    .id = name,
-	    .schema = name,
-	    .title = name,
-	    .rows_key = name,
-	    .scalars = keep(arena, &total, sizeof(total)),
-	    .scalar_count = 1,
-	    .table = {columns, column_count,
-		      keep(arena, cells,
-			   column_count * row_count * sizeof(*cells)),
-		      row_count},
+		.kind = FIGURE_TABLE,
+		.id = name,
+		.schema = name,
+		.title = name,
+		.rows_key = name,
+		.scalars = keep(arena, &total, sizeof(total)),
+		.scalar_count = 1,
+		.table = { columns, column_count,
+			   keep(arena, cells,
+				column_count * row_count * sizeof(*cells)),
+			   row_count },
 	};
 	return figure;
 }
@@ -68,95 +68,96 @@ static const struct figure *table(struct arena *arena, const char *name,
 const struct figure *sample_allocations(struct arena *arena)
 {
 	static const struct figure_column columns[] = {
-	    {"id", "", NULL, CELL_COUNT},
-	    {"address", "", NULL, CELL_ADDRESS},
-	    {"size", "", NULL, CELL_BYTES},
-	    {"usable_size", "", NULL, CELL_BYTES},
-	    {"timestamp", "", NULL, CELL_SECONDS},
-	    {"timestamp_relative", "", NULL, CELL_RATIO},
-	    {"thread", "", NULL, CELL_COUNT},
-	    {"thread_name", "", NULL, CELL_TEXT},
-	    {"call", "", NULL, CELL_TEXT},
-	    {"deallocation_timestamp", "", NULL, CELL_SECONDS},
-	    {"deallocation_thread", "", NULL, CELL_COUNT},
-	    {"deallocation_call", "", NULL, CELL_TEXT},
-	    {"lifetime", "", NULL, CELL_SECONDS},
-	    {"temporary", "", NULL, CELL_FLAG},
-	    {"chain_length", "", NULL, CELL_COUNT},
-	    {"position_in_chain", "", NULL, CELL_COUNT},
-	    {"backtrace", "", NULL, CELL_STACK},
+		{ "id", "", NULL, CELL_COUNT },
+		{ "address", "", NULL, CELL_ADDRESS },
+		{ "size", "", NULL, CELL_BYTES },
+		{ "usable_size", "", NULL, CELL_BYTES },
+		{ "timestamp", "", NULL, CELL_SECONDS },
+		{ "timestamp_relative", "", NULL, CELL_RATIO },
+		{ "thread", "", NULL, CELL_COUNT },
+		{ "thread_name", "", NULL, CELL_TEXT },
+		{ "call", "", NULL, CELL_TEXT },
+		{ "deallocation_timestamp", "", NULL, CELL_SECONDS },
+		{ "deallocation_thread", "", NULL, CELL_COUNT },
+		{ "deallocation_call", "", NULL, CELL_TEXT },
+		{ "lifetime", "", NULL, CELL_SECONDS },
+		{ "temporary", "", NULL, CELL_FLAG },
+		{ "chain_length", "", NULL, CELL_COUNT },
+		{ "position_in_chain", "", NULL, CELL_COUNT },
+		{ "backtrace", "", NULL, CELL_STACK },
 	};
 	const struct cell cells[] = {
-	    cell_count(0),
-	    cell_address(0x7f0000001010),
-	    cell_bytes(100),
-	    cell_bytes(104),
-	    cell_seconds(0.1),
-	    cell_ratio(1.0 / 3),
-	    cell_count(1),
-	    cell_text("main"),
-	    cell_text("malloc"),
-	    cell_seconds(123456.789012345),
-	    cell_count(1),
-	    cell_text("free"),
-	    cell_seconds(123456.689012345),
-	    cell_flag(false),
-	    cell_count(1),
-	    cell_count(0),
-	    cell_stack(&stack),
-	    cell_count(1),
-	    cell_address(0xffffffffff600000),
-	    cell_bytes(0),
-	    cell_bytes(24),
-	    cell_seconds(0),
-	    cell_ratio(1),
-	    cell_count(2),
-	    cell_none(),
-	    cell_text("realloc"),
-	    cell_none(),
-	    cell_none(),
-	    cell_none(),
-	    cell_none(),
-	    cell_none(),
-	    cell_count(2),
-	    cell_count(1),
-	    cell_stack(&cut_stack),
+		cell_count(0),
+		cell_address(0x7f0000001010),
+		cell_bytes(100),
+		cell_bytes(104),
+		cell_seconds(0.1),
+		cell_ratio(1.0 / 3),
+		cell_count(1),
+		cell_text("main"),
+		cell_text("malloc"),
+		cell_seconds(123456.789012345),
+		cell_count(1),
+		cell_text("free"),
+		cell_seconds(123456.689012345),
+		cell_flag(false),
+		cell_count(1),
+		cell_count(0),
+		cell_stack(&stack),
+		cell_count(1),
+		cell_address(0xffffffffff600000),
+		cell_bytes(0),
+		cell_bytes(24),
+		cell_seconds(0),
+		cell_ratio(1),
+		cell_count(2),
+		cell_none(),
+		cell_text("realloc"),
+		cell_none(),
+		cell_none(),
+		cell_none(),
+		cell_none(),
+		cell_none(),
+		cell_count(2),
+		cell_count(1),
+		cell_stack(&cut_stack),
 	};
 
 	return table(arena, "allocations", columns, COUNT(columns), cells, 2);
 }
 
-#define GROUP_COLUMNS(prefix)                                 \
-	{prefix "size", "", NULL, CELL_BYTES},                \
-	    {prefix "usable_size", "", NULL, CELL_BYTES},     \
-	    {prefix "min_timestamp", "", NULL, CELL_SECONDS}, \
-	    {prefix "max_timestamp", "", NULL, CELL_SECONDS}, \
-	    {prefix "interval", "", NULL, CELL_SECONDS},      \
-	    {prefix "allocated_count", "", NULL, CELL_COUNT}, \
-	    {prefix "leaked_count", "", NULL, CELL_COUNT},    \
-	    {prefix "leaked_size", "", NULL, CELL_BYTES},     \
-	    {prefix "min_size", "", NULL, CELL_BYTES},        \
-	{                                                     \
-		prefix "max_size", "", NULL, CELL_BYTES       \
+#define GROUP_COLUMNS(prefix)                                       \
+	{ prefix "size", "", NULL, CELL_BYTES },                    \
+		{ prefix "usable_size", "", NULL, CELL_BYTES },     \
+		{ prefix "min_timestamp", "", NULL, CELL_SECONDS }, \
+		{ prefix "max_timestamp", "", NULL, CELL_SECONDS }, \
+		{ prefix "interval", "", NULL, CELL_SECONDS },      \
+		{ prefix "allocated_count", "", NULL, CELL_COUNT }, \
+		{ prefix "leaked_count", "", NULL, CELL_COUNT },    \
+		{ prefix "leaked_size", "", NULL, CELL_BYTES },     \
+		{ prefix "min_size", "", NULL, CELL_BYTES },        \
+	{                                                           \
+		prefix "max_size", "", NULL, CELL_BYTES             \
 	}
-#define GROUP_CELLS                                                           \
-	cell_bytes(300), cell_bytes(312), cell_seconds(0.5),                  \
-	    cell_seconds(1.5), cell_seconds(1), cell_count(3), cell_count(1), \
-	    cell_bytes(100), cell_bytes(100), cell_bytes(100)
+#define GROUP_CELLS                                                \
+	cell_bytes(300), cell_bytes(312), cell_seconds(0.5),       \
+		cell_seconds(1.5), cell_seconds(1), cell_count(3), \
+		cell_count(1), cell_bytes(100), cell_bytes(100),   \
+		cell_bytes(100)
 
 const struct figure *sample_groups(struct arena *arena)
 {
 	static const struct figure_column columns[] = {
-	    {"backtrace_id", "", NULL, CELL_COUNT},
-	    {"backtrace", "", NULL, CELL_STACK},
-	    GROUP_COLUMNS("all_"),
-	    {"all_temporary_count", "", NULL, CELL_COUNT},
-	    {"all_peak_size", "", NULL, CELL_BYTES},
-	    GROUP_COLUMNS("only_matched_"),
+		{ "backtrace_id", "", NULL, CELL_COUNT },
+		{ "backtrace", "", NULL, CELL_STACK },
+		GROUP_COLUMNS("all_"),
+		{ "all_temporary_count", "", NULL, CELL_COUNT },
+		{ "all_peak_size", "", NULL, CELL_BYTES },
+		GROUP_COLUMNS("only_matched_"),
 	};
-	const struct cell cells[] = {cell_count(17),  cell_stack(&stack),
-				     GROUP_CELLS,     cell_count(1),
-				     cell_bytes(200), GROUP_CELLS};
+	const struct cell cells[] = { cell_count(17),  cell_stack(&stack),
+				      GROUP_CELLS,     cell_count(1),
+				      cell_bytes(200), GROUP_CELLS };
 
 	return table(arena, "groups", columns, COUNT(columns), cells, 1);
 }
@@ -164,16 +165,18 @@ const struct figure *sample_groups(struct arena *arena)
 const struct figure *sample_mmaps(struct arena *arena)
 {
 	static const struct figure_column columns[] = {
-	    {"timestamp", "", NULL, CELL_SECONDS},
-	    {"thread", "", NULL, CELL_COUNT},
-	    {"call", "", NULL, CELL_TEXT},
-	    {"address", "", NULL, CELL_ADDRESS},
-	    {"length", "", NULL, CELL_BYTES},
-	    {"backtrace", "", NULL, CELL_STACK},
+		{ "timestamp", "", NULL, CELL_SECONDS },
+		{ "thread", "", NULL, CELL_COUNT },
+		{ "call", "", NULL, CELL_TEXT },
+		{ "address", "", NULL, CELL_ADDRESS },
+		{ "length", "", NULL, CELL_BYTES },
+		{ "backtrace", "", NULL, CELL_STACK },
 	};
 	const struct cell cells[] = {
-	    cell_seconds(0.25),           cell_count(1),    cell_text("mmap"),
-	    cell_address(0x7f0000000000), cell_bytes(4096), cell_stack(&stack)};
+		cell_seconds(0.25), cell_count(1),
+		cell_text("mmap"),  cell_address(0x7f0000000000),
+		cell_bytes(4096),   cell_stack(&stack)
+	};
 
 	return table(arena, "mmaps", columns, COUNT(columns), cells, 1);
 }
@@ -181,18 +184,18 @@ const struct figure *sample_mmaps(struct arena *arena)
 const struct figure *sample_mallopts(struct arena *arena)
 {
 	static const struct figure_column columns[] = {
-	    {"timestamp", "", NULL, CELL_SECONDS},
-	    {"thread", "", NULL, CELL_COUNT},
-	    {"param", "", NULL, CELL_TEXT},
-	    {"raw_param", "", NULL, CELL_SIGNED},
-	    {"value", "", NULL, CELL_SIGNED},
-	    {"result", "", NULL, CELL_SIGNED},
-	    {"backtrace", "", NULL, CELL_STACK},
+		{ "timestamp", "", NULL, CELL_SECONDS },
+		{ "thread", "", NULL, CELL_COUNT },
+		{ "param", "", NULL, CELL_TEXT },
+		{ "raw_param", "", NULL, CELL_SIGNED },
+		{ "value", "", NULL, CELL_SIGNED },
+		{ "result", "", NULL, CELL_SIGNED },
+		{ "backtrace", "", NULL, CELL_STACK },
 	};
-	const struct cell cells[] = {cell_seconds(0.25),       cell_count(1),
-				     cell_text("M_ARENA_MAX"), cell_signed(-8),
-				     cell_signed(1),           cell_signed(1),
-				     cell_stack(&stack)};
+	const struct cell cells[] = { cell_seconds(0.25),       cell_count(1),
+				      cell_text("M_ARENA_MAX"), cell_signed(-8),
+				      cell_signed(1),           cell_signed(1),
+				      cell_stack(&stack) };
 
 	return table(arena, "mallopts", columns, COUNT(columns), cells, 1);
 }
@@ -202,7 +205,7 @@ const struct figure *sample_series(struct arena *arena, size_t points,
 {
 	struct figure *figure = must(arena_alloc(arena, sizeof(*figure)));
 	struct figure_curve *curves =
-	    must(arena_array(arena, 3, sizeof(*curves)));
+		must(arena_array(arena, 3, sizeof(*curves)));
 	struct figure_mark *mark = must(arena_alloc(arena, sizeof(*mark)));
 	double *x = must(arena_array(arena, points + 1, sizeof(*x)));
 	double *y[3];
@@ -221,19 +224,19 @@ const struct figure *sample_series(struct arena *arena, size_t points,
 		if (y[0][i] > y[0][peak])
 			peak = i;
 	}
-	curves[0] = (struct figure_curve){"live_bytes", "Live bytes",
-					  "live_bytes", CELL_BYTES, y[0]};
-	curves[1] = (struct figure_curve){"rss", "Resident memory", "rss",
-					  CELL_BYTES, y[1]};
-	curves[2] = (struct figure_curve){"live_blocks", "Live blocks",
-					  "live_blocks", CELL_COUNT, y[2]};
-	*mark = (struct figure_mark){points ? x[peak] : 0, "peak"};
+	curves[0] = (struct figure_curve){ "live_bytes", "Live bytes",
+					   "live_bytes", CELL_BYTES, y[0] };
+	curves[1] = (struct figure_curve){ "rss", "Resident memory", "rss",
+					   CELL_BYTES, y[1] };
+	curves[2] = (struct figure_curve){ "live_blocks", "Live blocks",
+					   "live_blocks", CELL_COUNT, y[2] };
+	*mark = (struct figure_mark){ points ? x[peak] : 0, "peak" };
 	*figure = (struct figure){
-	    .kind = FIGURE_SERIES,
-	    .id = "timeline",
-	    .title = "Memory over time",
-	    .caption = "The highest level within each bin.",
-	    .series = {x, points, curves, 3, mark, 1},
+		.kind = FIGURE_SERIES,
+		.id = "timeline",
+		.title = "Memory over time",
+		.caption = "The highest level within each bin.",
+		.series = { x, points, curves, 3, mark, 1 },
 	};
 	return figure;
 }
@@ -242,44 +245,45 @@ const struct figure *sample_summary(struct arena *arena)
 {
 	struct figure *figures = must(arena_array(arena, 5, sizeof(*figures)));
 	const struct figure **children =
-	    must(arena_array(arena, 5, sizeof(*children)));
-	static const char *const words[] = {"prog", "--flag \"x\""};
-	static const struct figure_list list = {words, 2};
+		must(arena_array(arena, 5, sizeof(*children)));
+	static const char *const words[] = { "prog", "--flag \"x\"" };
+	static const struct figure_list list = { words, 2 };
 	struct figure_scalar scalars[] = {
-	    {"program", "Program", "program", cell_text("prog")},
-	    {"arguments",
-	     "Arguments",
-	     "arguments",
-	     {.kind = CELL_LIST, .list = &list}},
-	    {"start",
-	     "Start",
-	     NULL,
-	     {.kind = CELL_DATE, .count = 1763686923123456789}},
-	    {"peak_bytes", "Peak", "peak_bytes", cell_bytes(1234567)},
-	    {"end", "End", "end", cell_none()},
+		{ "program", "Program", "program", cell_text("prog") },
+		{ "arguments",
+		  "Arguments",
+		  "arguments",
+		  { .kind = CELL_LIST, .list = &list } },
+		{ "start",
+		  "Start",
+		  NULL,
+		  { .kind = CELL_DATE, .count = 1763686923123456789 } },
+		{ "peak_bytes", "Peak", "peak_bytes", cell_bytes(1234567) },
+		{ "end", "End", "end", cell_none() },
 	};
 
 	figures[0] = (struct figure){
-	    .kind = FIGURE_SCALARS,
-	    .id = "head",
-	    .title = "",
-	    .scalars = keep(arena, scalars, sizeof(scalars)),
-	    .scalar_count = COUNT(scalars),
+		.kind = FIGURE_SCALARS,
+		.id = "head",
+		.title = "",
+		.scalars = keep(arena, scalars, sizeof(scalars)),
+		.scalar_count = COUNT(scalars),
 	};
-	figures[1] =
-	    (struct figure){.kind = FIGURE_NOTE, .id = "note", .title = ""};
+	figures[1] = (struct figure){ .kind = FIGURE_NOTE,
+				      .id = "note",
+				      .title = "" };
 	figures[1].note =
-	    (struct figure_note){FIGURE_WARNING, "3 events were lost."};
+		(struct figure_note){ FIGURE_WARNING, "3 events were lost." };
 	children[0] = &figures[0];
 	children[1] = &figures[1];
 	children[2] = sample_series(arena, 4, 2);
 	figures[3] = *sample_mallopts(arena);
 	figures[3].scalar_count = 0;
 	children[3] = &figures[3];
-	figures[4] = (struct figure){.kind = FIGURE_GROUP,
-				     .id = "summary",
-				     .schema = "summary",
-				     .title = ""};
+	figures[4] = (struct figure){ .kind = FIGURE_GROUP,
+				      .id = "summary",
+				      .schema = "summary",
+				      .title = "" };
 	figures[4].children = children;
 	figures[4].child_count = 4;
 	return &figures[4];

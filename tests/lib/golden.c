@@ -62,7 +62,7 @@ void golden_check_artifact(const char *artifact, const struct figure *figure,
 			   const char *name)
 {
 	const struct artifact_format *format = artifact_find(artifact);
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	struct sink out;
 
 	assert_non_null(format);

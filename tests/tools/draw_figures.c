@@ -17,7 +17,7 @@ static void draw(const char *name, const char *format,
 		 const struct figure *figure)
 {
 	const struct artifact_format *artifact = artifact_find(format);
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	struct sink out;
 	char path[4096];
 	FILE *file;
@@ -37,20 +37,22 @@ static void draw(const char *name, const char *format,
 
 static void draw_inline(FILE *file, const struct figure *figure, const char *id)
 {
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	struct sink out;
 
 	sink_init_file(&out, file);
 	if (figure->kind == FIGURE_TREE)
-		flamegraph_render(figure,
-				  &(struct flamegraph_options){
-				      .inline_in_html = true, .id_prefix = id},
-				  &out, &diag);
+		flamegraph_render(
+			figure,
+			&(struct flamegraph_options){ .inline_in_html = true,
+						      .id_prefix = id },
+			&out, &diag);
 	else
-		timeline_render(figure,
-				&(struct timeline_options){
-				    .inline_in_html = true, .id_prefix = id},
-				&out, &diag);
+		timeline_render(
+			figure,
+			&(struct timeline_options){ .inline_in_html = true,
+						    .id_prefix = id },
+			&out, &diag);
 	sink_done(&out);
 }
 
@@ -69,7 +71,9 @@ static void draw_page(struct arena *arena)
 	fprintf(file,
 		"<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\">"
 		"<meta name=\"viewport\" content=\"width=device-width\">"
-		"<title>figures</title><style>%s body{background:var(--mp-ground);color:var(--mp-text)}</style><h1>figures</h1>",
+		"<title>figures</title><style>%s "
+		"body{background:var(--mp-ground);color:var(--mp-text)}</"
+		"style><h1>figures</h1>",
 		svg_figures_style());
 	draw_inline(file, sample_series(arena, 300, 12.5), "timeline");
 	draw_inline(file, sample_tree_small(arena), "small");
@@ -81,9 +85,9 @@ static void draw_page(struct arena *arena)
 
 int main(int argc, char **argv)
 {
-	static const char *const tree_formats[] = {"flamegraph", "folded",
-						   "tree"};
-	struct arena arena = {0};
+	static const char *const tree_formats[] = { "flamegraph", "folded",
+						    "tree" };
+	struct arena arena = { 0 };
 
 	if (argc != 2)
 		return 2;

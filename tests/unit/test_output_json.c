@@ -18,7 +18,7 @@
 
 static void test_goldens(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 
 	(void)state;
 	golden_check_artifact("allocations", sample_allocations(&arena),
@@ -36,18 +36,18 @@ static void test_goldens(void **state)
 /* A document of one row with one cell.  Return: status of the rendering. */
 static int render_cell(struct cell cell, json_t **ret, struct diag *diag)
 {
-	const struct figure_column column = {"x", "", NULL, cell.kind};
+	const struct figure_column column = { "x", "", NULL, cell.kind };
 	struct figure figure = {
-	    .kind = FIGURE_TABLE,
-	    .id = "t",
-	    .schema = "t",
-	    .title = "",
-	    .rows_key = "rows",
+		.kind = FIGURE_TABLE,
+		.id = "t",
+		.schema = "t",
+		.title = "",
+		.rows_key = "rows",
 	};
 	struct sink out;
 	int status;
 
-	figure.table = (struct figure_table){&column, 1, &cell, 1};
+	figure.table = (struct figure_table){ &column, 1, &cell, 1 };
 	sink_init_memory(&out);
 	memset(diag, 0, sizeof(*diag));
 	status = artifact_find("allocations")->render(&figure, &out, diag);
@@ -59,7 +59,7 @@ static int render_cell(struct cell cell, json_t **ret, struct diag *diag)
 static json_t *first_cell(json_t *document)
 {
 	return json_object_get(
-	    json_array_get(json_object_get(document, "rows"), 0), "x");
+		json_array_get(json_object_get(document, "rows"), 0), "x");
 }
 
 static void test_integers(void **state)
@@ -76,12 +76,12 @@ static void test_integers(void **state)
 			 0);
 	assert_true(json_integer_value(first_cell(document)) == INT64_MIN);
 	json_decref(document);
-	assert_int_equal(
-	    render_cell(cell_count((uint64_t)INT64_MAX + 1), &document, &diag),
-	    -EOVERFLOW);
+	assert_int_equal(render_cell(cell_count((uint64_t)INT64_MAX + 1),
+				     &document, &diag),
+			 -EOVERFLOW);
 	assert_non_null(strstr(diag.text, "x: "));
 	assert_int_equal(
-	    render_cell(cell_address(UINT64_MAX), &document, &diag), 0);
+		render_cell(cell_address(UINT64_MAX), &document, &diag), 0);
 	assert_string_equal(json_string_value(first_cell(document)),
 			    "0xffffffffffffffff");
 	json_decref(document);
@@ -120,7 +120,7 @@ static void test_absent(void **state)
 static void test_strings(void **state)
 {
 	static const char hostile[] =
-	    "<script>\"\\\xef\xbf\xbd \xe2\x82\xac]]>";
+		"<script>\"\\\xef\xbf\xbd \xe2\x82\xac]]>";
 	struct diag diag;
 	json_t *document;
 
@@ -135,14 +135,14 @@ static void test_strings(void **state)
 /* A tree has no form in JSON. */
 static void test_wrong_figure(void **state)
 {
-	struct arena arena = {0};
-	struct diag diag = {0};
+	struct arena arena = { 0 };
+	struct diag diag = { 0 };
 	struct sink out;
 
 	(void)state;
 	sink_init_memory(&out);
 	assert_int_equal(artifact_find("summary")->render(
-			     sample_tree_small(&arena), &out, &diag),
+				 sample_tree_small(&arena), &out, &diag),
 			 -EINVAL);
 	assert_true(diag.text[0]);
 	sink_done(&out);
@@ -153,13 +153,14 @@ static void test_many_rows(void **state)
 {
 	enum { ROWS = 20000 };
 	static const struct figure_column columns[] = {
-	    {"a", "", NULL, CELL_COUNT},
-	    {"b", "", NULL, CELL_SECONDS},
+		{ "a", "", NULL, CELL_COUNT },
+		{ "b", "", NULL, CELL_SECONDS },
 	};
 	struct figure figure = {
-	    .kind = FIGURE_TABLE, .id = "t", .schema = "t", .title = ""};
+		.kind = FIGURE_TABLE, .id = "t", .schema = "t", .title = ""
+	};
 	struct cell *cells = calloc(2 * ROWS, sizeof(*cells));
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	struct sink out;
 	json_t *document;
 
@@ -169,7 +170,7 @@ static void test_many_rows(void **state)
 		cells[2 * i] = cell_count(i);
 		cells[2 * i + 1] = cell_seconds((double)i / 8);
 	}
-	figure.table = (struct figure_table){columns, 2, cells, ROWS};
+	figure.table = (struct figure_table){ columns, 2, cells, ROWS };
 	sink_init_memory(&out);
 	assert_int_equal(artifact_find("mmaps")->render(&figure, &out, &diag),
 			 0);
@@ -184,13 +185,13 @@ static void test_many_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_goldens),
-	    cmocka_unit_test(test_integers),
-	    cmocka_unit_test(test_reals),
-	    cmocka_unit_test(test_absent),
-	    cmocka_unit_test(test_strings),
-	    cmocka_unit_test(test_wrong_figure),
-	    cmocka_unit_test(test_many_rows),
+		cmocka_unit_test(test_goldens),
+		cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_reals),
+		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_wrong_figure),
+		cmocka_unit_test(test_many_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,26 +25,26 @@ struct drawing {
 static void parse(struct drawing *drawing)
 {
 	drawing->document =
-	    xmlReadMemory(drawing->out.data, (int)drawing->out.len, "svg", NULL,
-			  XML_PARSE_NONET | XML_PARSE_HUGE);
+		xmlReadMemory(drawing->out.data, (int)drawing->out.len, "svg",
+			      NULL, XML_PARSE_NONET | XML_PARSE_HUGE);
 	assert_non_null(drawing->document);
 }
 
 static void draw_flame(struct drawing *drawing, const struct figure *figure,
 		       const struct flamegraph_options *options)
 {
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 
 	sink_init_memory(&drawing->out);
 	assert_int_equal(
-	    flamegraph_render(figure, options, &drawing->out, &diag), 0);
+		flamegraph_render(figure, options, &drawing->out, &diag), 0);
 	parse(drawing);
 }
 
 static void draw_timeline(struct drawing *drawing, const struct figure *figure,
 			  const struct timeline_options *options)
 {
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 
 	sink_init_memory(&drawing->out);
 	assert_int_equal(timeline_render(figure, options, &drawing->out, &diag),
@@ -99,8 +99,8 @@ static bool says(const struct drawing *drawing, const char *text)
 
 static void test_golden(void **state)
 {
-	struct arena arena = {0};
-	struct flamegraph_options options = {.inline_in_html = true};
+	struct arena arena = { 0 };
+	struct flamegraph_options options = { .inline_in_html = true };
 	struct drawing drawing;
 
 	(void)state;
@@ -112,7 +112,7 @@ static void test_golden(void **state)
 
 static void test_file_is_complete(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct drawing drawing;
 
 	(void)state;
@@ -135,9 +135,9 @@ static void test_file_is_complete(void **state)
 
 static void test_inline(void **state)
 {
-	struct arena arena = {0};
-	struct flamegraph_options options = {.inline_in_html = true,
-					     .id_prefix = "view-1"};
+	struct arena arena = { 0 };
+	struct flamegraph_options options = { .inline_in_html = true,
+					      .id_prefix = "view-1" };
 	struct drawing drawing;
 
 	(void)state;
@@ -154,7 +154,7 @@ static void test_inline(void **state)
 /* Names come back from the parser as they went in, and make no elements. */
 static void test_hostile(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct drawing drawing;
 	xmlChar *text;
 
@@ -167,7 +167,7 @@ static void test_hostile(void **state)
 			       "<script>alert('x')</script>\nq\"uote.c:1\n"
 			       "a&b.so\n"));
 	assert_non_null(
-	    strstr((const char *)text, "x]]>y<![CDATA[z\n-->:2\n]]>\n"));
+		strstr((const char *)text, "x]]>y<![CDATA[z\n-->:2\n]]>\n"));
 	xmlFree(text);
 	drawing_done(&drawing);
 	arena_done(&arena);
@@ -175,7 +175,7 @@ static void test_hostile(void **state)
 
 static void test_empty(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct figure none = *sample_tree_empty(&arena);
 	struct drawing drawing;
 
@@ -197,7 +197,7 @@ static void test_empty(void **state)
 
 static void test_deep(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct drawing drawing;
 
 	(void)state;
@@ -211,7 +211,7 @@ static void test_deep(void **state)
 
 static void test_wide(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct drawing drawing;
 
 	(void)state;
@@ -225,8 +225,8 @@ static void test_wide(void **state)
 
 static void test_size_is_bounded(void **state)
 {
-	struct arena arena = {0};
-	struct flamegraph_options options = {.min_ratio = 1e-9};
+	struct arena arena = { 0 };
+	struct flamegraph_options options = { .min_ratio = 1e-9 };
 	const struct figure *figure = sample_tree_large(&arena, 100000, 1);
 	struct drawing drawing;
 
@@ -282,16 +282,16 @@ static void check_layout(const struct figure_tree *tree,
 
 static void test_layout(void **state)
 {
-	struct arena arena = {0};
-	struct flame_limits limits = {.min_ratio = 1e-9,
-				      .max_boxes = 500,
-				      .max_rows = 40,
-				      .max_bytes = 1u << 30};
+	struct arena arena = { 0 };
+	struct flame_limits limits = { .min_ratio = 1e-9,
+				       .max_boxes = 500,
+				       .max_rows = 40,
+				       .max_bytes = 1u << 30 };
 
 	(void)state;
 	for (uint32_t seed = 1; seed < 40; seed++) {
 		const struct figure *figure =
-		    sample_tree_large(&arena, 2000, seed);
+			sample_tree_large(&arena, 2000, seed);
 
 		limits.max_boxes = 1 + seed * 40;
 		check_layout(&figure->tree, &limits);
@@ -303,9 +303,9 @@ static void test_layout(void **state)
 
 static void test_timeline(void **state)
 {
-	struct arena arena = {0};
-	struct timeline_options options = {.inline_in_html = true,
-					   .id_prefix = "t"};
+	struct arena arena = { 0 };
+	struct timeline_options options = { .inline_in_html = true,
+					    .id_prefix = "t" };
 	struct drawing drawing;
 
 	(void)state;
@@ -322,11 +322,11 @@ static void test_timeline(void **state)
 
 static void test_timeline_edges(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct figure odd = *sample_series(&arena, 1, 1);
-	static const double bad[] = {NAN};
-	const struct figure_curve curve = {"x", "<&\"]]>", NULL, CELL_BYTES,
-					   bad};
+	static const double bad[] = { NAN };
+	const struct figure_curve curve = { "x", "<&\"]]>", NULL, CELL_BYTES,
+					    bad };
 	struct drawing drawing;
 
 	(void)state;
@@ -389,7 +389,7 @@ static void test_fit_text(void **state)
 	assert_true(svg_fit_text(text, sizeof(text), "main", 100, 12));
 	assert_string_equal(text, "main");
 	assert_true(
-	    svg_fit_text(text, sizeof(text), "long_function_name", 60, 12));
+		svg_fit_text(text, sizeof(text), "long_function_name", 60, 12));
 	assert_non_null(strstr(text, "…"));
 	assert_true(svg_text_width(text, 12) <= 60);
 	assert_false(svg_fit_text(text, sizeof(text), "long_name", 12, 12));
@@ -419,8 +419,8 @@ static void test_format_number(void **state)
 /* They stand in <script>, <style> and CDATA as they are. */
 static void test_scripts_embed(void **state)
 {
-	const char *const texts[] = {svg_figures_style(), flamegraph_script(),
-				     timeline_script()};
+	const char *const texts[] = { svg_figures_style(), flamegraph_script(),
+				      timeline_script() };
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
@@ -435,21 +435,21 @@ static void test_scripts_embed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_golden),
-	    cmocka_unit_test(test_file_is_complete),
-	    cmocka_unit_test(test_inline),
-	    cmocka_unit_test(test_hostile),
-	    cmocka_unit_test(test_empty),
-	    cmocka_unit_test(test_deep),
-	    cmocka_unit_test(test_wide),
-	    cmocka_unit_test(test_size_is_bounded),
-	    cmocka_unit_test(test_layout),
-	    cmocka_unit_test(test_timeline),
-	    cmocka_unit_test(test_timeline_edges),
-	    cmocka_unit_test(test_ticks),
-	    cmocka_unit_test(test_fit_text),
-	    cmocka_unit_test(test_format_number),
-	    cmocka_unit_test(test_scripts_embed),
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_file_is_complete),
+		cmocka_unit_test(test_inline),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_size_is_bounded),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_timeline_edges),
+		cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_fit_text),
+		cmocka_unit_test(test_format_number),
+		cmocka_unit_test(test_scripts_embed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 static char *render(const char *artifact, const struct figure *figure)
 {
-	struct diag diag = {0};
+	struct diag diag = { 0 };
 	struct sink out;
 	char *text;
 
@@ -26,7 +26,7 @@ static char *render(const char *artifact, const struct figure *figure)
 
 static void test_goldens(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 
 	(void)state;
 	golden_check_artifact("folded", sample_tree_small(&arena),
@@ -44,23 +44,23 @@ static void test_goldens(void **state)
 	arena_done(&arena);
 }
 
-static const struct figure_frame frame_f = {.function = "f", .module = "m"};
-static const struct figure_frame frame_f_other = {.function = "f",
-						  .module = "other"};
-static const struct figure_frame frame_f_call = {.function = "f(int)",
-						 .module = "m"};
+static const struct figure_frame frame_f = { .function = "f", .module = "m" };
+static const struct figure_frame frame_f_other = { .function = "f",
+						   .module = "other" };
+static const struct figure_frame frame_f_call = { .function = "f(int)",
+						  .module = "m" };
 
 /* Lines with the same text are one; order is that of bytes. */
 static void test_folded_merges_and_sorts(void **state)
 {
 	const struct sample_node nodes[] = {
-	    {0, NULL, 5, 1},
-	    {0, &frame_f, 10, 1},
-	    {0, &frame_f_other, 20, 1},
-	    {0, &frame_f_call, 1, 1},
-	    {1, &frame_f_call, 2, 1},
+		{ 0, NULL, 5, 1 },
+		{ 0, &frame_f, 10, 1 },
+		{ 0, &frame_f_other, 20, 1 },
+		{ 0, &frame_f_call, 1, 1 },
+		{ 1, &frame_f_call, 2, 1 },
 	};
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	char *text = render("folded", sample_tree(&arena, nodes, 5, false));
 
 	(void)state;
@@ -74,7 +74,7 @@ static void test_folded_merges_and_sorts(void **state)
 
 static void test_folded_empty(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	char *text = render("folded", sample_tree_empty(&arena));
 
 	(void)state;
@@ -98,7 +98,7 @@ static size_t count_lines(const char *text)
 static void test_deep(void **state)
 {
 	enum { DEPTH = 65536 };
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	const struct figure *figure = sample_tree_deep(&arena, DEPTH);
 	char *text = render("folded", figure);
 
@@ -119,9 +119,9 @@ static void test_deep(void **state)
 static void test_tree_bars_are_bounded(void **state)
 {
 	enum { LEVELS = 3000 };
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	struct sample_node *nodes =
-	    arena_array(&arena, 2 * LEVELS + 1, sizeof(*nodes));
+		arena_array(&arena, 2 * LEVELS + 1, sizeof(*nodes));
 	char *text;
 
 	(void)state;
@@ -129,12 +129,12 @@ static void test_tree_bars_are_bounded(void **state)
 		uint32_t above = i ? 2 * i - 1 : 0;
 
 		nodes[2 * i + 1] =
-		    (struct sample_node){above, &frame_f, 100, 1};
+			(struct sample_node){ above, &frame_f, 100, 1 };
 		nodes[2 * i + 2] =
-		    (struct sample_node){above, &frame_f_call, 1, 1};
+			(struct sample_node){ above, &frame_f_call, 1, 1 };
 	}
-	text =
-	    render("tree", sample_tree(&arena, nodes, 2 * LEVELS + 1, false));
+	text = render("tree",
+		      sample_tree(&arena, nodes, 2 * LEVELS + 1, false));
 	assert_non_null(strstr(text, "+2936 f\n"));
 	for (const char *line = text; *line;) {
 		size_t len = strcspn(line, "\n");
@@ -149,7 +149,7 @@ static void test_tree_bars_are_bounded(void **state)
 static void test_wide(void **state)
 {
 	enum { WIDTH = 100000 };
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	const struct figure *figure = sample_tree_wide(&arena, WIDTH);
 	char *text = render("folded", figure);
 
@@ -164,9 +164,9 @@ static void test_wide(void **state)
 
 static void test_wrong_figure(void **state)
 {
-	struct arena arena = {0};
+	struct arena arena = { 0 };
 	const struct figure *series = sample_series(&arena, 3, 1);
-	static const char *const names[] = {"folded", "tree", "flamegraph"};
+	static const char *const names[] = { "folded", "tree", "flamegraph" };
 	struct diag diag;
 	struct sink out;
 
@@ -174,8 +174,8 @@ static void test_wrong_figure(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		sink_init_memory(&out);
 		memset(&diag, 0, sizeof(diag));
-		assert_true(
-		    artifact_find(names[i])->render(series, &out, &diag) < 0);
+		assert_true(artifact_find(names[i])->render(series, &out,
+							    &diag) < 0);
 		assert_true(diag.text[0]);
 		sink_done(&out);
 	}
@@ -186,13 +186,13 @@ static void test_wrong_figure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_goldens),
-	    cmocka_unit_test(test_folded_merges_and_sorts),
-	    cmocka_unit_test(test_folded_empty),
-	    cmocka_unit_test(test_deep),
-	    cmocka_unit_test(test_tree_bars_are_bounded),
-	    cmocka_unit_test(test_wide),
-	    cmocka_unit_test(test_wrong_figure),
+		cmocka_unit_test(test_goldens),
+		cmocka_unit_test(test_folded_merges_and_sorts),
+		cmocka_unit_test(test_folded_empty),
+		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_tree_bars_are_bounded),
+		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_wrong_figure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,22 +14,22 @@ static void test_bytes(void **state)
 		uint64_t bytes;
 		const char *text;
 	} cases[] = {
-	    {0, "0 B"},
-	    {1, "1 B"},
-	    {1023, "1023 B"},
-	    {1024, "1.00 KiB"},
-	    {1536, "1.50 KiB"},
-	    {10234, "9.99 KiB"},
-	    {10235, "10.0 KiB"}, /* 9.9951 */
-	    {102348, "99.9 KiB"},
-	    {102349, "100 KiB"}, /* 99.9502 */
-	    {1048063, "1023 KiB"},
-	    {1048064, "1.00 MiB"}, /* 1023.5 */
-	    {12901234, "12.3 MiB"},
-	    {UINT64_C(123) << 30, "123 GiB"},
-	    {UINT64_C(1) << 40, "1.00 TiB"},
-	    {UINT64_C(1) << 60, "1.00 EiB"},
-	    {UINT64_MAX, "16.0 EiB"},
+		{ 0, "0 B" },
+		{ 1, "1 B" },
+		{ 1023, "1023 B" },
+		{ 1024, "1.00 KiB" },
+		{ 1536, "1.50 KiB" },
+		{ 10234, "9.99 KiB" },
+		{ 10235, "10.0 KiB" }, /* 9.9951 */
+		{ 102348, "99.9 KiB" },
+		{ 102349, "100 KiB" }, /* 99.9502 */
+		{ 1048063, "1023 KiB" },
+		{ 1048064, "1.00 MiB" }, /* 1023.5 */
+		{ 12901234, "12.3 MiB" },
+		{ UINT64_C(123) << 30, "123 GiB" },
+		{ UINT64_C(1) << 40, "1.00 TiB" },
+		{ UINT64_C(1) << 60, "1.00 EiB" },
+		{ UINT64_MAX, "16.0 EiB" },
 	};
 	char text[UNITS_TEXT_SIZE];
 
@@ -65,26 +65,26 @@ static void test_seconds(void **state)
 		double seconds;
 		const char *text;
 	} cases[] = {
-	    {0, "0 s"},
-	    {5e-9, "5 ns"},
-	    {999e-9, "999 ns"},
-	    {1e-6, "1.00 µs"},
-	    {12.34e-6, "12.3 µs"},
-	    {999.6e-6, "1.00 ms"},
-	    {45.6e-3, "45.6 ms"},
-	    {0.9996, "1.00 s"},
-	    {1.234, "1.23 s"},
-	    {59.94, "59.9 s"},
-	    {59.96, "1 min 00 s"},
-	    {123.4, "2 min 03 s"},
-	    {3599.4, "59 min 59 s"},
-	    {3599.6, "1 h 00 min"},
-	    {3720, "1 h 02 min"},
-	    {360000, "100 h 00 min"},
-	    {-1.5, "-1.50 s"},
-	    {1e300, ">285 years"},
-	    {INFINITY, ">285 years"},
-	    {NAN, "?"},
+		{ 0, "0 s" },
+		{ 5e-9, "5 ns" },
+		{ 999e-9, "999 ns" },
+		{ 1e-6, "1.00 µs" },
+		{ 12.34e-6, "12.3 µs" },
+		{ 999.6e-6, "1.00 ms" },
+		{ 45.6e-3, "45.6 ms" },
+		{ 0.9996, "1.00 s" },
+		{ 1.234, "1.23 s" },
+		{ 59.94, "59.9 s" },
+		{ 59.96, "1 min 00 s" },
+		{ 123.4, "2 min 03 s" },
+		{ 3599.4, "59 min 59 s" },
+		{ 3599.6, "1 h 00 min" },
+		{ 3720, "1 h 02 min" },
+		{ 360000, "100 h 00 min" },
+		{ -1.5, "-1.50 s" },
+		{ 1e300, ">285 years" },
+		{ INFINITY, ">285 years" },
+		{ NAN, "?" },
 	};
 	char text[UNITS_TEXT_SIZE];
 
@@ -101,13 +101,13 @@ static void test_ratio(void **state)
 		double ratio;
 		const char *text;
 	} cases[] = {
-	    {0, "0 %"},           {1e-9, "<0.01 %"},
-	    {0.0005, "0.05 %"},   {0.0123, "1.23 %"},
-	    {0.09994, "9.99 %"},  {0.09996, "10.0 %"},
-	    {0.123, "12.3 %"},    {0.9994, "99.9 %"},
-	    {0.99999, ">99.9 %"}, {1, "100 %"},
-	    {12.34, "1,234 %"},   {-0.5, "-50.0 %"},
-	    {NAN, "?"},           {INFINITY, "1,000,000,000,000,000 %"},
+		{ 0, "0 %" },           { 1e-9, "<0.01 %" },
+		{ 0.0005, "0.05 %" },   { 0.0123, "1.23 %" },
+		{ 0.09994, "9.99 %" },  { 0.09996, "10.0 %" },
+		{ 0.123, "12.3 %" },    { 0.9994, "99.9 %" },
+		{ 0.99999, ">99.9 %" }, { 1, "100 %" },
+		{ 12.34, "1,234 %" },   { -0.5, "-50.0 %" },
+		{ NAN, "?" },           { INFINITY, "1,000,000,000,000,000 %" },
 	};
 	char text[UNITS_TEXT_SIZE];
 
@@ -124,11 +124,11 @@ static void test_date(void **state)
 		uint64_t seconds;
 		const char *text;
 	} cases[] = {
-	    {0, "1970-01-01T00:00:00.123456789Z"},
-	    {951782400, "2000-02-29T00:00:00.123456789Z"},
-	    {1763686923, "2025-11-21T01:02:03.123456789Z"},
-	    {4107542399, "2100-02-28T23:59:59.123456789Z"},
-	    {4107542400, "2100-03-01T00:00:00.123456789Z"},
+		{ 0, "1970-01-01T00:00:00.123456789Z" },
+		{ 951782400, "2000-02-29T00:00:00.123456789Z" },
+		{ 1763686923, "2025-11-21T01:02:03.123456789Z" },
+		{ 4107542399, "2100-02-28T23:59:59.123456789Z" },
+		{ 4107542400, "2100-03-01T00:00:00.123456789Z" },
 	};
 	char text[UNITS_TEXT_SIZE];
 
@@ -136,7 +136,7 @@ static void test_date(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		units_format_date(text, sizeof(text),
 				  cases[i].seconds * UINT64_C(1000000000) +
-				      123456789);
+					  123456789);
 		assert_string_equal(text, cases[i].text);
 	}
 	units_format_date(text, sizeof(text), UINT64_MAX);
@@ -149,24 +149,24 @@ static void test_parse_bytes(void **state)
 		const char *text;
 		uint64_t bytes;
 	} good[] = {
-	    {"4096", 4096},
-	    {"64KiB", 65536},
-	    {"64kib", 65536},
-	    {"64K", 65536},
-	    {"10MB", 10000000},
-	    {"1.5 GiB", UINT64_C(3) << 29},
-	    {"0.1KiB", 102},
-	    {"2T", UINT64_C(2) << 40},
-	    {"12B", 12},
-	    {"0x1000", 4096},
-	    {"18446744073709551615", UINT64_MAX},
+		{ "4096", 4096 },
+		{ "64KiB", 65536 },
+		{ "64kib", 65536 },
+		{ "64K", 65536 },
+		{ "10MB", 10000000 },
+		{ "1.5 GiB", UINT64_C(3) << 29 },
+		{ "0.1KiB", 102 },
+		{ "2T", UINT64_C(2) << 40 },
+		{ "12B", 12 },
+		{ "0x1000", 4096 },
+		{ "18446744073709551615", UINT64_MAX },
 	};
 	static const char *const bad[] = {
-	    "",      " 1",          "-1",
-	    "1.5",   "1 XB",        "1KK",
-	    "1KiB ", "0x",          "0xg",
-	    "1e3",   "99999999TiB", "18446744073709551616",
-	    "KiB",   ".",           "0x10000000000000000",
+		"",      " 1",          "-1",
+		"1.5",   "1 XB",        "1KK",
+		"1KiB ", "0x",          "0xg",
+		"1e3",   "99999999TiB", "18446744073709551616",
+		"KiB",   ".",           "0x10000000000000000",
 	};
 	uint64_t bytes = 7;
 
@@ -187,13 +187,13 @@ static void test_parse_seconds(void **state)
 		const char *text;
 		double seconds;
 	} good[] = {
-	    {"1.5", 1.5},    {"1.5s", 1.5},       {"250ms", 0.25},
-	    {"10us", 1e-5},  {"10µs", 1e-5},      {"5ns", 5e-9},
-	    {"2m", 120},     {"1h", 3600},        {"3d", 259200},
-	    {"1h30m", 5400}, {"2 min 03 s", 123}, {".5", 0.5},
+		{ "1.5", 1.5 },    { "1.5s", 1.5 },       { "250ms", 0.25 },
+		{ "10us", 1e-5 },  { "10µs", 1e-5 },      { "5ns", 5e-9 },
+		{ "2m", 120 },     { "1h", 3600 },        { "3d", 259200 },
+		{ "1h30m", 5400 }, { "2 min 03 s", 123 }, { ".5", 0.5 },
 	};
 	static const char *const bad[] = {
-	    "", "s", "1x", "1h30", "30m1h", "1m1m", "-1", "1 s x", "1e3",
+		"", "s", "1x", "1h30", "30m1h", "1m1m", "-1", "1 s x", "1e3",
 	};
 	double seconds;
 
@@ -247,15 +247,15 @@ static void test_locale(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_bytes),
-	    cmocka_unit_test(test_count),
-	    cmocka_unit_test(test_seconds),
-	    cmocka_unit_test(test_ratio),
-	    cmocka_unit_test(test_date),
-	    cmocka_unit_test(test_parse_bytes),
-	    cmocka_unit_test(test_parse_seconds),
-	    cmocka_unit_test(test_parse_others),
-	    cmocka_unit_test(test_locale),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_ratio),
+		cmocka_unit_test(test_date),
+		cmocka_unit_test(test_parse_bytes),
+		cmocka_unit_test(test_parse_seconds),
+		cmocka_unit_test(test_parse_others),
+		cmocka_unit_test(test_locale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
