@@ -113,13 +113,13 @@ static size_t store_payload(struct context *ctx, const struct chunk *chunk,
 static int write_with(struct context *ctx, const struct chunk *chunk)
 {
 	struct trace_chunk_header head = {
-		.type = (uint16_t)chunk->type,
-		.thread = chunk->thread,
-		.raw_len = (uint32_t)chunk->len,
-		.first_tick = chunk->first_tick,
-		.last_tick = chunk->last_tick,
-		.event_count = chunk->event_count,
-		.sequence = chunk->sequence,
+	    .type = (uint16_t)chunk->type,
+	    .thread = chunk->thread,
+	    .raw_len = (uint32_t)chunk->len,
+	    .first_tick = chunk->first_tick,
+	    .last_tick = chunk->last_tick,
+	    .event_count = chunk->event_count,
+	    .sequence = chunk->sequence,
 	};
 	size_t stored = store_payload(ctx, chunk, &head.flags);
 
@@ -149,11 +149,11 @@ static void report_pending(struct context *ctx)
 	uint64_t count = atomic_exchange(&lost.pending, 0);
 	uint64_t tick = clock_before();
 	uint8_t payload[24], *p = payload;
-	struct chunk chunk = { .type = TRACE_CHUNK_LOST,
-			       .payload = payload,
-			       .len = sizeof(payload),
-			       .first_tick = tick,
-			       .last_tick = tick };
+	struct chunk chunk = {.type = TRACE_CHUNK_LOST,
+			      .payload = payload,
+			      .len = sizeof(payload),
+			      .first_tick = tick,
+			      .last_tick = tick};
 
 	p = put_u64(p, count);
 	p = put_u32(p, TRACE_LOST_WRITE);
@@ -181,10 +181,10 @@ int chunk_write(const struct chunk *chunk)
 int chunk_write_preamble(uint64_t trace_id)
 {
 	struct trace_preamble pre = {
-		.version_major = TRACE_VERSION_MAJOR,
-		.version_minor = TRACE_VERSION_MINOR,
-		.byte_order = TRACE_BYTE_ORDER,
-		.trace_id = trace_id,
+	    .version_major = TRACE_VERSION_MAJOR,
+	    .version_minor = TRACE_VERSION_MINOR,
+	    .byte_order = TRACE_BYTE_ORDER,
+	    .trace_id = trace_id,
 	};
 
 	memcpy(pre.magic, TRACE_MAGIC, TRACE_MAGIC_LEN);
@@ -196,11 +196,11 @@ void chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error)
 {
 	uint64_t tick = clock_before();
 	uint8_t payload[24], *p = payload;
-	struct chunk chunk = { .type = TRACE_CHUNK_LOST,
-			       .payload = payload,
-			       .len = sizeof(payload),
-			       .first_tick = tick,
-			       .last_tick = tick };
+	struct chunk chunk = {.type = TRACE_CHUNK_LOST,
+			      .payload = payload,
+			      .len = sizeof(payload),
+			      .first_tick = tick,
+			      .last_tick = tick};
 
 	p = put_u64(p, count);
 	p = put_u32(p, (uint32_t)reason);

@@ -7,7 +7,7 @@
 
 bool clock_is_tsc;
 
-#define CLOCKSOURCE                                                            \
+#define CLOCKSOURCE \
 	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 void clock_init(void)
@@ -27,7 +27,7 @@ void clock_init(void)
 /* Safety: see the header; the vDSO answers, errno is not touched. */
 static uint64_t read_ns(clockid_t id)
 {
-	struct timespec ts = { 0 };
+	struct timespec ts = {0};
 
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
@@ -44,7 +44,7 @@ uint64_t clock_monotonic_ns(void)
  */
 struct clock_pair clock_read_pair(void)
 {
-	struct clock_pair best = { 0 };
+	struct clock_pair best = {0};
 	uint64_t best_took = UINT64_MAX;
 
 	for (int i = 0; i < 4; i++) {

@@ -21,8 +21,8 @@ enum {
 	RSS_INTERVAL_NS = 10 * 1000 * 1000,
 };
 
-_Static_assert(UNWIND_DEPTH_MAX * ENCODE_VARINT_MAX + EVENT_RESERVE <
-		       LIVE_BUFFER,
+_Static_assert(UNWIND_DEPTH_MAX *ENCODE_VARINT_MAX + EVENT_RESERVE <
+		   LIVE_BUFFER,
 	       "the deepest stack fits into an empty buffer");
 
 /**
@@ -50,7 +50,7 @@ static COLD bool guard_is_stale(uintptr_t frame, uintptr_t caller)
 {
 	uintptr_t guard = tls.guard & ~GUARD_INTERNAL;
 	const uintptr_t *check = (const uintptr_t *)guard + 1;
-	stack_t stack = { 0 };
+	stack_t stack = {0};
 
 	if (!sys_can_read(check) || *check != tls.guard_check)
 		return true;
@@ -235,8 +235,8 @@ static COLD void put_extras(struct cursor *cur, bool flushed, bool failed)
 static inline struct cursor begin(struct thread *th, enum trace_event_kind kind,
 				  uint64_t tick, uintptr_t caller)
 {
-	struct unwind_trace trace = { 0 };
-	struct cursor cur = { .th = th, .count = 1 };
+	struct unwind_trace trace = {0};
+	struct cursor cur = {.th = th, .count = 1};
 	size_t common = 0;
 	bool flushed;
 
@@ -255,8 +255,8 @@ static inline struct cursor begin(struct thread *th, enum trace_event_kind kind,
 		put_extras(&cur, flushed, trace.failed);
 	if (tick < th->last_tick)
 		tick = th->last_tick;
-	*cur.p++ = (uint8_t)(kind |
-			     (trace.truncated ? TRACE_EVENT_TRUNCATED : 0));
+	*cur.p++ =
+	    (uint8_t)(kind | (trace.truncated ? TRACE_EVENT_TRUNCATED : 0));
 	cur.p = put_varint(cur.p, tick - th->last_tick);
 	th->last_tick = tick;
 	cur.p = put_stack(cur.p, th, &trace, common);
@@ -450,7 +450,7 @@ void event_thread_name(void)
 void event_rss_last(void)
 {
 	struct thread *th = tls.thread;
-	struct cursor cur = { .th = th };
+	struct cursor cur = {.th = th};
 	uint64_t tick = clock_before();
 
 	if (!th)

@@ -44,10 +44,8 @@ static inline void record_block(enum trace_event_kind kind, void *p,
 				size_t size, size_t align, uint64_t serial,
 				uintptr_t caller)
 {
-	struct event_block block = { .kind = kind,
-				     .addr = (uintptr_t)p,
-				     .size = size,
-				     .align = align };
+	struct event_block block = {
+	    .kind = kind, .addr = (uintptr_t)p, .size = size, .align = align};
 
 	if (!p || !state_on() || is_recorded(p, serial))
 		return;
@@ -118,7 +116,8 @@ HOOK void free(void *p)
 	real.free(p);
 }
 
-/* Safety: as the hooks.  realloc of a block that is the tracer's, or will be. */
+/* Safety: as the hooks.  realloc of a block that is the tracer's, or will be.
+ */
 static COLD void *realloc_internal(void *old, size_t size, bool internal)
 {
 	size_t old_size = old ? heap_size(old) : 0;
@@ -140,9 +139,8 @@ static COLD void *realloc_internal(void *old, size_t size, bool internal)
 static void record_realloc(void *old, void *p, size_t size, uint64_t tick,
 			   uint64_t serial, uintptr_t caller)
 {
-	struct event_block block = { .kind = TRACE_EVENT_MALLOC,
-				     .addr = (uintptr_t)p,
-				     .size = size };
+	struct event_block block = {
+	    .kind = TRACE_EVENT_MALLOC, .addr = (uintptr_t)p, .size = size};
 
 	if (!state_on())
 		return;

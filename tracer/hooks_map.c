@@ -36,8 +36,8 @@ static void *map(const struct event_map *args, uintptr_t caller)
 		return check_result(sys_mmap((void *)args->addr, args->length,
 					     args->prot, args->flags, args->fd,
 					     (off_t)args->offset));
-	p = real.mmap((void *)args->addr, args->length, args->prot,
-		      args->flags, args->fd, (off_t)args->offset);
+	p = real.mmap((void *)args->addr, args->length, args->prot, args->flags,
+		      args->fd, (off_t)args->offset);
 	if (p != MAP_FAILED) {
 		done.addr = (uintptr_t)p;
 		event_mmap(&done, caller);
@@ -48,8 +48,8 @@ static void *map(const struct event_map *args, uintptr_t caller)
 HOOK void *mmap(void *addr, size_t length, int prot, int flags, int fd,
 		off_t offset)
 {
-	struct event_map args = { (uintptr_t)addr, length, prot,
-				  flags,	   fd,	   (uint64_t)offset };
+	struct event_map args = {(uintptr_t)addr, length, prot,
+				 flags,           fd,     (uint64_t)offset};
 
 	return map(&args, CALLER());
 }
@@ -57,8 +57,8 @@ HOOK void *mmap(void *addr, size_t length, int prot, int flags, int fd,
 HOOK void *mmap64(void *addr, size_t length, int prot, int flags, int fd,
 		  off64_t offset)
 {
-	struct event_map args = { (uintptr_t)addr, length, prot,
-				  flags,	   fd,	   (uint64_t)offset };
+	struct event_map args = {(uintptr_t)addr, length, prot,
+				 flags,           fd,     (uint64_t)offset};
 
 	return map(&args, CALLER());
 }
@@ -85,10 +85,10 @@ HOOK int munmap(void *addr, size_t length)
 HOOK void *mremap(void *old, size_t old_length, size_t new_length, int flags,
 		  ...)
 {
-	struct event_remap remap = { .old_addr = (uintptr_t)old,
-				     .old_length = old_length,
-				     .new_length = new_length,
-				     .flags = flags };
+	struct event_remap remap = {.old_addr = (uintptr_t)old,
+				    .old_length = old_length,
+				    .new_length = new_length,
+				    .flags = flags};
 	void *fixed = NULL;
 	va_list args;
 	void *p;
@@ -100,9 +100,9 @@ HOOK void *mremap(void *old, size_t old_length, size_t new_length, int flags,
 		va_end(args);
 	}
 	if (UNLIKELY(!real_ready()))
-		return check_result((void *)sys_call6(
-			SYS_mremap, (long)old, (long)old_length,
-			(long)new_length, flags, (long)fixed, 0));
+		return check_result(
+		    (void *)sys_call6(SYS_mremap, (long)old, (long)old_length,
+				      (long)new_length, flags, (long)fixed, 0));
 	p = real.mremap(old, old_length, new_length, flags, fixed);
 	if (p != MAP_FAILED) {
 		remap.new_addr = (uintptr_t)p;

@@ -55,7 +55,8 @@ struct found {
  * @looked: whether it has been
  * @local:  the last one found otherwise
  */
-struct operator {
+struct operator
+{
 	const char *name;
 	void *_Atomic global;
 	atomic_bool looked;
@@ -64,32 +65,32 @@ struct operator {
 
 #pragma weak _dl_find_object
 
-#define OPERATORS(OP)                                                          \
-	OP(_Znwm)                                                              \
-	OP(_Znam)                                                              \
-	OP(_ZnwmRKSt9nothrow_t)                                                \
-	OP(_ZnamRKSt9nothrow_t)                                                \
-	OP(_ZnwmSt11align_val_t)                                               \
-	OP(_ZnamSt11align_val_t)                                               \
-	OP(_ZnwmSt11align_val_tRKSt9nothrow_t)                                 \
-	OP(_ZnamSt11align_val_tRKSt9nothrow_t)                                 \
-	OP(_ZdlPv)                                                             \
-	OP(_ZdaPv)                                                             \
-	OP(_ZdlPvm)                                                            \
-	OP(_ZdaPvm)                                                            \
-	OP(_ZdlPvRKSt9nothrow_t)                                               \
-	OP(_ZdaPvRKSt9nothrow_t)                                               \
-	OP(_ZdlPvSt11align_val_t)                                              \
-	OP(_ZdaPvSt11align_val_t)                                              \
-	OP(_ZdlPvmSt11align_val_t)                                             \
-	OP(_ZdaPvmSt11align_val_t)                                             \
-	OP(_ZdlPvSt11align_val_tRKSt9nothrow_t)                                \
+#define OPERATORS(OP)                           \
+	OP(_Znwm)                               \
+	OP(_Znam)                               \
+	OP(_ZnwmRKSt9nothrow_t)                 \
+	OP(_ZnamRKSt9nothrow_t)                 \
+	OP(_ZnwmSt11align_val_t)                \
+	OP(_ZnamSt11align_val_t)                \
+	OP(_ZnwmSt11align_val_tRKSt9nothrow_t)  \
+	OP(_ZnamSt11align_val_tRKSt9nothrow_t)  \
+	OP(_ZdlPv)                              \
+	OP(_ZdaPv)                              \
+	OP(_ZdlPvm)                             \
+	OP(_ZdaPvm)                             \
+	OP(_ZdlPvRKSt9nothrow_t)                \
+	OP(_ZdaPvRKSt9nothrow_t)                \
+	OP(_ZdlPvSt11align_val_t)               \
+	OP(_ZdaPvSt11align_val_t)               \
+	OP(_ZdlPvmSt11align_val_t)              \
+	OP(_ZdaPvmSt11align_val_t)              \
+	OP(_ZdlPvSt11align_val_tRKSt9nothrow_t) \
 	OP(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
 #define OPERATOR_INDEX(symbol) OP##symbol,
-#define OPERATOR_ENTRY(symbol) { .name = #symbol },
+#define OPERATOR_ENTRY(symbol) {.name = #symbol},
 enum { OPERATORS(OPERATOR_INDEX) OPERATOR_COUNT };
-static struct operator operators[] = { OPERATORS(OPERATOR_ENTRY) };
+static struct operator operators[] = {OPERATORS(OPERATOR_ENTRY)};
 
 /* Safety: lock-free.  Whether @pc lies in the tracer. */
 static bool is_own_code(uintptr_t pc)
@@ -125,7 +126,7 @@ static void *find_through(const struct link_map *map, const char *name)
  *
  * Safety: loader's lock on a miss.
  */
-static COLD void *find_local(struct operator *op, uintptr_t caller)
+static COLD void *find_local(struct operator* op, uintptr_t caller)
 {
 	struct found *local = op->local;
 	uint32_t generation = modules_loader.generation;
@@ -144,10 +145,10 @@ static COLD void *find_local(struct operator *op, uintptr_t caller)
 	fresh = p ? heap_alloc(sizeof(*fresh), 0) : NULL;
 	if (fresh) {
 		*fresh = (struct found){
-			.start = (uintptr_t)object.dlfo_map_start,
-			.end = (uintptr_t)object.dlfo_map_end,
-			.generation = generation,
-			.function = p,
+		    .start = (uintptr_t)object.dlfo_map_start,
+		    .end = (uintptr_t)object.dlfo_map_end,
+		    .generation = generation,
+		    .function = p,
 		};
 		op->local = fresh; /* the old one may still be read: 64 bytes */
 	}
@@ -155,7 +156,7 @@ static COLD void *find_local(struct operator *op, uintptr_t caller)
 }
 
 /* Safety: loader's lock the first time.  Return: the real one, or NULL. */
-static inline void *find(struct operator *op, uintptr_t caller)
+static inline void *find(struct operator* op, uintptr_t caller)
 {
 	if (UNLIKELY(!op->looked)) {
 		op->global = real_find(op->name);
@@ -211,12 +212,12 @@ static size_t get_usable(void *p, const void *function)
 }
 
 /* Safety: as the hooks. */
-static void *call_new(struct operator *op, size_t size, uintptr_t a,
+static void *call_new(struct operator* op, size_t size, uintptr_t a,
 		      uintptr_t b, uintptr_t caller)
 {
 	uint64_t serial = tls.serial;
 	void *function = find(op, caller);
-	struct event_block block = { .kind = TRACE_EVENT_NEW, .size = size };
+	struct event_block block = {.kind = TRACE_EVENT_NEW, .size = size};
 	void *p;
 
 	if (!function)
@@ -236,8 +237,8 @@ static void *call_new(struct operator *op, size_t size, uintptr_t a,
  * Whether the release ends in free() is known only afterwards; the stamp is
  * from before.  Safety: as the hooks.
  */
-static void call_delete(struct operator *op, void *p, uintptr_t a,
-			uintptr_t b, uintptr_t caller)
+static void call_delete(struct operator* op, void *p, uintptr_t a, uintptr_t b,
+			uintptr_t caller)
 {
 	uint64_t serial = tls.serial;
 	void *function = find(op, caller);
@@ -255,26 +256,26 @@ static void call_delete(struct operator *op, void *p, uintptr_t a,
 }
 
 /* The throwing forms: without any C++ library there is nobody to catch. */
-#define DEFINE_NEW(symbol, params, align, a, b, throws)                        \
-	HOOK void *symbol params;                                              \
-	HOOK void *symbol params                                               \
-	{                                                                      \
-		struct operator *op = &operators[OP##symbol];                  \
-		void *p = call_new(op, size, a, b, CALLER());                 \
-                                                                               \
-		if (UNLIKELY(!p) && !find(op, CALLER())) {                    \
-			p = new_without_library(size, align);                  \
-			if (!p && (throws))                                    \
-				abort();                                       \
-		}                                                              \
-		return p;                                                      \
+#define DEFINE_NEW(symbol, params, align, a, b, throws)        \
+	HOOK void *symbol params;                              \
+	HOOK void *symbol params                               \
+	{                                                      \
+		struct operator* op = & operators[OP##symbol]; \
+		void *p = call_new(op, size, a, b, CALLER());  \
+                                                               \
+		if (UNLIKELY(!p) && !find(op, CALLER())) {     \
+			p = new_without_library(size, align);  \
+			if (!p && (throws))                    \
+				abort();                       \
+		}                                              \
+		return p;                                      \
 	}
 
-#define DEFINE_DELETE(symbol, params, a, b)                                    \
-	HOOK void symbol params;                                               \
-	HOOK void symbol params                                                \
-	{                                                                      \
-		call_delete(&operators[OP##symbol], p, a, b, CALLER());                           \
+#define DEFINE_DELETE(symbol, params, a, b)                             \
+	HOOK void symbol params;                                        \
+	HOOK void symbol params                                         \
+	{                                                               \
+		call_delete(&operators[OP##symbol], p, a, b, CALLER()); \
 	}
 
 #define SIZE (size_t size)

@@ -46,8 +46,8 @@ static int reserve_with_zeros(int fd, off_t off, size_t len)
 	static const char zeros[4096];
 
 	for (size_t done = 0; done < len; done += sizeof(zeros)) {
-		ssize_t n = sys_pwrite(fd, zeros, sizeof(zeros),
-				       off + (off_t)done);
+		ssize_t n =
+		    sys_pwrite(fd, zeros, sizeof(zeros), off + (off_t)done);
 
 		if (n != (ssize_t)sizeof(zeros))
 			return n < 0 ? (int)n : -ENOSPC;
@@ -62,8 +62,7 @@ static int reserve(int fd, off_t off, size_t len)
 	int err;
 
 	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
-	    lim.rlim_cur != RLIM_INFINITY &&
-	    (uint64_t)off + len > lim.rlim_cur)
+	    lim.rlim_cur != RLIM_INFINITY && (uint64_t)off + len > lim.rlim_cur)
 		return -EFBIG;
 	err = sys_fallocate(fd, off, (off_t)len);
 	if (err == -EOPNOTSUPP || err == -ENOSYS)
@@ -105,7 +104,7 @@ static void *map_file(int fd, off_t off, size_t len, void *fixed)
 static bool write_header(int fd)
 {
 	struct trace_live_header *head =
-		map_file(fd, 0, TRACE_LIVE_PAGE, live.header);
+	    map_file(fd, 0, TRACE_LIVE_PAGE, live.header);
 
 	if (!head)
 		return false;
@@ -124,9 +123,9 @@ static bool write_header(int fd)
 static int create_file(void)
 {
 	struct stat st;
-	int fd = sys_open(live.path,
-			  O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-			  0600);
+	int fd =
+	    sys_open(live.path,
+		     O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return -1;

@@ -31,8 +31,8 @@ static void emit(const char *line, size_t len)
 		sys_write(2, line, len);
 		return;
 	}
-	fd = sys_open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-		      0600);
+	fd =
+	    sys_open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
 	sys_write(fd, line, len);

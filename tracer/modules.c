@@ -89,7 +89,7 @@ struct image {
 void modules_init(void)
 {
 	const ElfW(Ehdr) *ehdr = (const void *)getauxval(AT_BASE);
-	const ElfW(Phdr) *phdr;
+	const ElfW(Phdr) * phdr;
 
 	if (!ehdr)
 		return;
@@ -98,7 +98,7 @@ void modules_init(void)
 		if (phdr[i].p_type != PT_LOAD || !(phdr[i].p_flags & PF_X))
 			continue;
 		modules_loader.text_start =
-			(uintptr_t)ehdr + (uintptr_t)phdr[i].p_vaddr;
+		    (uintptr_t)ehdr + (uintptr_t)phdr[i].p_vaddr;
 		modules_loader.text_bytes = phdr[i].p_memsz;
 	}
 }
@@ -138,7 +138,7 @@ static void find_build_id(struct image *image, const uint8_t *note, size_t len)
 /* Safety: the loader's list is locked.  Reads mapped headers only. */
 static struct image read_image(const struct dl_phdr_info *info)
 {
-	struct image image = { .start = UINTPTR_MAX };
+	struct image image = {.start = UINTPTR_MAX};
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -162,8 +162,8 @@ static struct image read_image(const struct dl_phdr_info *info)
 static uint64_t identify(const struct dl_phdr_info *info,
 			 const struct image *image)
 {
-	uint64_t h = XXH64(info->dlpi_name, strlen(info->dlpi_name),
-			   info->dlpi_addr);
+	uint64_t h =
+	    XXH64(info->dlpi_name, strlen(info->dlpi_name), info->dlpi_addr);
 
 	h = XXH64(info->dlpi_phdr, sizeof(ElfW(Phdr)) * info->dlpi_phnum, h);
 	if (image->build_id)
@@ -196,8 +196,8 @@ static uint32_t get_flags(const struct dl_phdr_info *info,
 }
 
 /* Safety: system calls.  Writes the module's absolute path to @ret. */
-static void get_path(const struct dl_phdr_info *info, uint32_t flags,
-		     char *ret, size_t cap)
+static void get_path(const struct dl_phdr_info *info, uint32_t flags, char *ret,
+		     size_t cap)
 {
 	struct text path = text_init(ret, cap);
 
@@ -259,11 +259,11 @@ static void write_module(const struct dl_phdr_info *info,
 		memcpy(p, image->build_id, image->build_id_len);
 	p += image->build_id_len;
 	p = put_string(p, path, strlen(path));
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_MODULE,
-				     .payload = payload,
-				     .len = (size_t)(p - payload),
-				     .first_tick = now,
-				     .last_tick = now });
+	chunk_write(&(struct chunk){.type = TRACE_CHUNK_MODULE,
+				    .payload = payload,
+				    .len = (size_t)(p - payload),
+				    .first_tick = now,
+				    .last_tick = now});
 }
 
 /* Safety: signals blocked, lock held.  Writes an UNLOAD chunk. */
@@ -275,11 +275,11 @@ static void write_unload(uint32_t number, uint64_t tick)
 	p = put_u32(p, number);
 	p = put_u32(p, 0);
 	put_u64(p, tick);
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_UNLOAD,
-				     .payload = payload,
-				     .len = sizeof(payload),
-				     .first_tick = now,
-				     .last_tick = now });
+	chunk_write(&(struct chunk){.type = TRACE_CHUNK_UNLOAD,
+				    .payload = payload,
+				    .len = sizeof(payload),
+				    .first_tick = now,
+				    .last_tick = now});
 }
 
 /* First pass: which of the known are still there.  Safety: lock held. */
@@ -349,8 +349,8 @@ static void drop_unseen(uint64_t unload_tick)
 static void scan_locked(uint64_t dirty_tick)
 {
 	uint64_t now = clock_before();
-	struct scan scan = { .load_tick = dirty_tick ? dirty_tick
-						     : modules.scan_tick };
+	struct scan scan = {.load_tick =
+				dirty_tick ? dirty_tick : modules.scan_tick};
 
 	if (!modules.known) {
 		modules.known = pool_map(MODULE_MAX * sizeof(struct module));

@@ -9,9 +9,9 @@
 #define LIBRARY "libmemprof.so"
 
 struct options options = {
-	.output = "memory-profiling_%e_%t_%p.dat",
-	.log_level = LOG_WARN,
-	.free_stacks = true,
+    .output = "memory-profiling_%e_%t_%p.dat",
+    .log_level = LOG_WARN,
+    .free_stacks = true,
 };
 
 /* ld.so's note of where the stack began; exported since glibc 2.1. */
@@ -20,7 +20,7 @@ extern void *__libc_stack_end;
 struct program_start program_start_get(void)
 {
 	intptr_t *stack = __libc_stack_end;
-	struct program_start start = { .argc = (int)stack[0] };
+	struct program_start start = {.argc = (int)stack[0]};
 
 	start.argv = (char **)(stack + 1);
 	start.envp = start.argv + start.argc + 1;
@@ -55,8 +55,8 @@ static bool parse_bool(const char *value)
 /* Safety: pure. */
 static enum log_level parse_level(const char *value)
 {
-	static const char *const names[] = { "off",  "error", "warn",
-					     "info", "debug", "trace" };
+	static const char *const names[] = {"off",  "error", "warn",
+					    "info", "debug", "trace"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(value, names[i]) == 0)
@@ -77,11 +77,11 @@ void options_read(char **envp)
 			set_path(options.log_file, value);
 		else if ((value = match_variable(*envp, PREFIX "NAME_FILE")))
 			set_path(options.name_file, value);
-		else if ((value = match_variable(
-				  *envp, PREFIX "GRAB_BACKTRACES_ON_FREE")))
+		else if ((value = match_variable(*envp, PREFIX
+						 "GRAB_BACKTRACES_ON_FREE")))
 			options.free_stacks = parse_bool(value);
-		else if ((value = match_variable(
-				  *envp, PREFIX "TRACK_CHILD_PROCESSES")))
+		else if ((value = match_variable(*envp, PREFIX
+						 "TRACK_CHILD_PROCESSES")))
 			options.children = parse_bool(value);
 		else if (strcmp(*envp, CHILD_VARIABLE) == 0)
 			options.is_child = options.children = true;

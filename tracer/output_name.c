@@ -28,7 +28,7 @@ static void add_executable_name(struct text *out)
 /* Safety: vDSO.  Appends the seconds since 1970. */
 static void add_time(struct text *out)
 {
-	struct timespec ts = { 0 };
+	struct timespec ts = {0};
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	text_add_int(out, ts.tv_sec);

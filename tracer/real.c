@@ -34,7 +34,7 @@ static void check_usable_size(void)
 		real.usable_size = NULL;
 }
 
-#define FIND(member, name)                                                     \
+#define FIND(member, name) \
 	(*(void **)(void *)&real.member = dlsym(RTLD_NEXT, (name)))
 
 /* Safety: inside the guard. */

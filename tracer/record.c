@@ -71,9 +71,9 @@ static size_t fill_process(uint8_t *payload, const struct clock_pair *now,
 	payload[9] = TRACE_ARCH_AARCH64;
 #endif
 	payload[10] = get_page_shift();
-	payload[11] = (uint8_t)((options.free_stacks ? PROCESS_FLAG_FREE_STACKS
-						     : 0) |
-				(has_live ? PROCESS_FLAG_LIVE : 0));
+	payload[11] =
+	    (uint8_t)((options.free_stacks ? PROCESS_FLAG_FREE_STACKS : 0) |
+		      (has_live ? PROCESS_FLAG_LIVE : 0));
 	put_u32(payload + 12, argument_count);
 	put_u64(payload + 16, now->tick);
 	put_u64(payload + 24, now->monotonic_ns);
@@ -85,10 +85,10 @@ int record_process(const struct program_start *start, bool has_live)
 {
 	struct clock_pair now = clock_read_pair();
 	uint8_t *payload = pool_map(CHUNK_PAYLOAD_MAX);
-	struct chunk chunk = { .type = TRACE_CHUNK_PROCESS,
-			       .payload = payload,
-			       .first_tick = now.tick,
-			       .last_tick = now.tick };
+	struct chunk chunk = {.type = TRACE_CHUNK_PROCESS,
+			      .payload = payload,
+			      .first_tick = now.tick,
+			      .last_tick = now.tick};
 	int err;
 
 	if (!payload)
@@ -107,17 +107,17 @@ void record_clock(void)
 	p = put_u64(p, now.tick);
 	p = put_u64(p, now.monotonic_ns);
 	put_u64(p, now.realtime_ns);
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_CLOCK,
-				     .payload = payload,
-				     .len = sizeof(payload),
-				     .first_tick = now.tick,
-				     .last_tick = now.tick });
+	chunk_write(&(struct chunk){.type = TRACE_CHUNK_CLOCK,
+				    .payload = payload,
+				    .len = sizeof(payload),
+				    .first_tick = now.tick,
+				    .last_tick = now.tick});
 }
 
 /* Safety: system call. */
 static uint64_t get_peak_rss(void)
 {
-	struct rusage ru = { 0 };
+	struct rusage ru = {0};
 
 	sys_getrusage(RUSAGE_SELF, &ru);
 	return (uint64_t)ru.ru_maxrss * 1024;
@@ -139,11 +139,11 @@ void record_end(enum trace_end_how how, int status, const char *program,
 	p = put_u64(p, lost_count);
 	p = put_u64(p, get_peak_rss());
 	p = put_string(p, program ? program : "", len);
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_END,
-				     .payload = payload,
-				     .len = (size_t)(p - payload),
-				     .first_tick = now.tick,
-				     .last_tick = now.tick });
+	chunk_write(&(struct chunk){.type = TRACE_CHUNK_END,
+				    .payload = payload,
+				    .len = (size_t)(p - payload),
+				    .first_tick = now.tick,
+				    .last_tick = now.tick});
 }
 
 uint64_t record_resident_bytes(void)

@@ -291,7 +291,8 @@ __attribute__((constructor(101))) static void start_up(void)
 	if (state_page->on) {
 		hooks_new_init();
 		unwind_init();
-		end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
+		end_key_valid =
+		    pthread_key_create(&end_key, on_thread_end) == 0;
 		if (tls.thread && end_key_valid)
 			pthread_setspecific(end_key, &tls);
 		on_exit(at_exit, NULL);

@@ -43,8 +43,7 @@ bool state_start(void);
 static inline bool state_on(void)
 {
 	if (__builtin_expect(
-		    atomic_load_explicit(&state_page->on, memory_order_relaxed),
-		    1))
+		atomic_load_explicit(&state_page->on, memory_order_relaxed), 1))
 		return true;
 	return !atomic_load_explicit(&state_settled, memory_order_relaxed) &&
 	       state_start();

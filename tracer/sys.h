@@ -62,9 +62,9 @@ static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
 #define SYS_CALL0(nr) sys_call6((nr), 0, 0, 0, 0, 0, 0)
 #define SYS_CALL1(nr, a) sys_call6((nr), (long)(a), 0, 0, 0, 0, 0)
 #define SYS_CALL2(nr, a, b) sys_call6((nr), (long)(a), (long)(b), 0, 0, 0, 0)
-#define SYS_CALL3(nr, a, b, c)                                                 \
+#define SYS_CALL3(nr, a, b, c) \
 	sys_call6((nr), (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define SYS_CALL4(nr, a, b, c, d)                                              \
+#define SYS_CALL4(nr, a, b, c, d) \
 	sys_call6((nr), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 static inline int sys_open(const char *path, int flags, mode_t mode)

@@ -64,12 +64,12 @@ static void write_record(const struct thread *th, uint32_t what,
 	p = put_u32(p, 0);
 	p = put_u64(p, now);
 	p = put_string(p, name, strnlen(name, COMM_BYTES - 1));
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_THREAD,
-				     .thread = th->number,
-				     .payload = payload,
-				     .len = (size_t)(p - payload),
-				     .first_tick = now,
-				     .last_tick = now });
+	chunk_write(&(struct chunk){.type = TRACE_CHUNK_THREAD,
+				    .thread = th->number,
+				    .payload = payload,
+				    .len = (size_t)(p - payload),
+				    .first_tick = now,
+				    .last_tick = now});
 }
 
 /* Safety: lock held.  Return: private half of slot @index, or NULL. */
@@ -83,7 +83,7 @@ static struct thread *prepare_slot(uint32_t index)
 		return NULL;
 	if (!threads.segments[segment]) {
 		threads.segments[segment] =
-			pool_map(LIVE_SEGMENT_SLOTS * sizeof(*th));
+		    pool_map(LIVE_SEGMENT_SLOTS * sizeof(*th));
 		if (!threads.segments[segment])
 			return NULL;
 	}
@@ -110,15 +110,15 @@ static void write_events(struct thread *th, uint64_t commit)
 {
 	if (!commit_len(commit))
 		return;
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_EVENTS,
-				     .thread = th->number,
-				     .payload = th->buf,
-				     .len = commit_len(commit),
-				     .first_tick = th->slot->first_tick,
-				     .last_tick =
-					     th->commit_tick[commit_which(commit)],
-				     .event_count = commit_count(commit),
-				     .sequence = th->slot->sequence });
+	chunk_write(
+	    &(struct chunk){.type = TRACE_CHUNK_EVENTS,
+			    .thread = th->number,
+			    .payload = th->buf,
+			    .len = commit_len(commit),
+			    .first_tick = th->slot->first_tick,
+			    .last_tick = th->commit_tick[commit_which(commit)],
+			    .event_count = commit_count(commit),
+			    .sequence = th->slot->sequence});
 }
 
 /*
@@ -239,8 +239,7 @@ struct thread *thread_register(void)
 	spinlock_give(&threads.lock);
 	if (th && first) {
 		sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
-		write_record(th, TRACE_THREAD_START,
-				    name);
+		write_record(th, TRACE_THREAD_START, name);
 	}
 	tls.thread = th;
 	sys_signals_restore(&signals);
@@ -266,18 +265,20 @@ void thread_release(struct thread *th)
 	sys_signals_restore(&signals);
 }
 
-/* Safety: signals blocked.  Writes another thread's buffer out. */
+/*
+ * Writes another thread's buffer out.  The owner is told first, so that it
+ * waits for the lock at its next event: only the event it is at now, if any,
+ * comes too late.
+ *
+ * Safety: signals blocked.
+ */
 static void flush_foreign(struct thread *th)
 {
-	uint64_t commit;
-
 	if (!spinlock_take_bounded(&th->lock))
 		return;
-	commit = atomic_load_explicit(&th->commit, memory_order_acquire);
-	if (!th->restart && commit) {
-		write_events(th, commit);
-		th->written = commit;
-		th->restart = true;
+	if (!atomic_exchange(&th->restart, true)) {
+		th->written = th->commit;
+		write_events(th, th->written);
 	}
 	spinlock_give(&th->lock);
 }

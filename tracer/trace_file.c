@@ -29,7 +29,7 @@ static struct {
 	dev_t dev;
 	ino_t ino;
 	char path[OPTIONS_PATH_MAX + 16];
-} file = { .fd = -1 };
+} file = {.fd = -1};
 
 const char *trace_file_path(void)
 {
@@ -46,8 +46,8 @@ static int move_up(int fd)
 	int high, lowest = 3;
 
 	if (sys_getrlimit(RLIMIT_NOFILE, &lim) == 0) {
-		rlim_t top = lim.rlim_cur < FD_CEILING ? lim.rlim_cur
-						       : FD_CEILING;
+		rlim_t top =
+		    lim.rlim_cur < FD_CEILING ? lim.rlim_cur : FD_CEILING;
 		if (top > FD_ROOM + 3)
 			lowest = (int)top - FD_ROOM;
 	}
@@ -62,10 +62,8 @@ static int move_up(int fd)
 static int take_over(const char *path)
 {
 	struct stat st;
-	int fd = sys_open(path,
-			  O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK |
-				  O_NOCTTY,
-			  0);
+	int fd = sys_open(
+	    path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	int err = 0;
 
 	if (fd < 0)
@@ -84,9 +82,8 @@ static int take_over(const char *path)
 /* Safety: system calls.  Return: descriptor of a new, locked file, -errno. */
 static int create(const char *path)
 {
-	int fd = sys_open(path,
-			  O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | O_EXCL,
-			  0600);
+	int fd = sys_open(
+	    path, O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | O_EXCL, 0600);
 
 	if (fd >= 0)
 		sys_flock(fd, LOCK_EX | LOCK_NB);
@@ -102,7 +99,7 @@ static int create_under_free_name(bool may_overwrite)
 	if (fd == -EEXIST && may_overwrite)
 		fd = take_over(file.path);
 	for (unsigned n = 1; fd == -EEXIST && n < NAME_TRIES; n++) {
-		struct text name = { file.path, base_len, sizeof(file.path) };
+		struct text name = {file.path, base_len, sizeof(file.path)};
 
 		text_add_char(&name, '.');
 		text_add_uint(&name, n);

@@ -18,7 +18,7 @@ static inline size_t fill(uintptr_t *buffer)
  */
 struct unwind_trace unwind_capture(uintptr_t *buffer, uintptr_t caller)
 {
-	struct unwind_trace trace = { .frames = buffer, .len = 1 };
+	struct unwind_trace trace = {.frames = buffer, .len = 1};
 	size_t n = fill(buffer);
 	size_t skip = 0;
 

@@ -29,7 +29,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *ctx, void *arg)
 
 size_t unwind_libgcc(uintptr_t *buffer, size_t cap)
 {
-	struct walk walk = { .frames = buffer, .cap = cap };
+	struct walk walk = {.frames = buffer, .cap = cap};
 
 	_Unwind_Backtrace(add_frame, &walk);
 	return walk.len;

@@ -98,12 +98,9 @@ static const struct {
 	const char *name;
 	uintptr_t target;
 } redirections[] = {
-	{ "pipe2", (uintptr_t)no_pipe2 },
-	{ "read", (uintptr_t)safe_read },
-	{ "syscall", (uintptr_t)safe_syscall },
-	{ "write", (uintptr_t)safe_write },
-	{ "mmap", (uintptr_t)own_mmap },
-	{ "munmap", (uintptr_t)own_munmap },
+    {"pipe2", (uintptr_t)no_pipe2},       {"read", (uintptr_t)safe_read},
+    {"syscall", (uintptr_t)safe_syscall}, {"write", (uintptr_t)safe_write},
+    {"mmap", (uintptr_t)own_mmap},        {"munmap", (uintptr_t)own_munmap},
 };
 
 /* Safety: constructor.  Points one import elsewhere. */
@@ -128,18 +125,18 @@ static void redirect(const char *name, uintptr_t *slot)
  * Addresses as ld.so leaves them: absolute on glibc.
  */
 struct imports {
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *strings;
-	const ElfW(Rela) *rela;
+	const ElfW(Rela) * rela;
 	size_t rela_bytes;
-	const ElfW(Rela) *plt;
+	const ElfW(Rela) * plt;
 	size_t plt_bytes;
 };
 
 /* Safety: the library is open. */
 static struct imports read_imports(const struct link_map *map)
 {
-	struct imports imports = { 0 };
+	struct imports imports = {0};
 
 	for (const ElfW(Dyn) *dyn = map->l_ld; dyn->d_tag != DT_NULL; dyn++) {
 		if (dyn->d_tag == DT_SYMTAB)
@@ -161,16 +158,15 @@ static struct imports read_imports(const struct link_map *map)
 /* Safety: constructor. */
 static void redirect_table(const struct link_map *map,
 			   const struct imports *imports,
-			   const ElfW(Rela) *rela, size_t bytes)
+			   const ElfW(Rela) * rela, size_t bytes)
 {
 	for (size_t i = 0; rela && i < bytes / sizeof(*rela); i++) {
 		size_t symbol = rela[i].r_info >> 32;
 
 		if (symbol)
 			redirect(imports->strings +
-					 imports->symbols[symbol].st_name,
-				 (uintptr_t *)(map->l_addr +
-					       rela[i].r_offset));
+				     imports->symbols[symbol].st_name,
+				 (uintptr_t *)(map->l_addr + rela[i].r_offset));
 	}
 }
 

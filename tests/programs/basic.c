@@ -122,7 +122,7 @@ static void maps(void)
 	truth("munmap %p %d\n", (void *)q, 9 * 4096);
 	errno = 0;
 	if (mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
-		    MAP_FAILED ||
+		MAP_FAILED ||
 	    errno != EINVAL)
 		abort();
 	errno = 0;

@@ -27,8 +27,8 @@ TRUTH_NOINLINE static void in_coroutine(int self)
 		void *p = malloc(7001);
 
 		TRUTH_KEEP(p);
-		swapcontext(&contexts[self], &contexts[(self + 1) %
-						       COROUTINES]);
+		swapcontext(&contexts[self],
+			    &contexts[(self + 1) % COROUTINES]);
 		free(p);
 	}
 	setcontext(self == COROUTINES - 1 ? &home : &contexts[self + 1]);

@@ -73,7 +73,7 @@ static void vfork_and_exec(void)
 
 static void spawn(void)
 {
-	char *argv[] = { "true", NULL };
+	char *argv[] = {"true", NULL};
 	int status = 0;
 	pid_t pid;
 
@@ -87,7 +87,7 @@ static void spawn(void)
 
 static void failing_exec(void)
 {
-	char *argv[] = { "x", NULL };
+	char *argv[] = {"x", NULL};
 
 	if (execve("/nonexistent", argv, environ) != -1 || errno != ENOENT)
 		abort();
@@ -98,7 +98,7 @@ static void failing_exec(void)
 
 static void end(const char *how)
 {
-	char *argv[] = { "sh", "-c", "exit 6", NULL };
+	char *argv[] = {"sh", "-c", "exit 6", NULL};
 
 	if (!strcmp(how, "exit"))
 		exit(11);

@@ -18,8 +18,8 @@ static volatile long maps, signals;
 
 static void map_and_unmap(void)
 {
-	void *p = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
+	void *p =
+	    mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	maps++;
 	munmap(p, 8192);
@@ -35,7 +35,7 @@ static void on_alarm(int sig)
 
 int main(void)
 {
-	struct itimerval timer = { { 0, 200 }, { 0, 200 } };
+	struct itimerval timer = {{0, 200}, {0, 200}};
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));

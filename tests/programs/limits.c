@@ -9,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-	struct rlimit lim = { 0 };
+	struct rlimit lim = {0};
 	unsigned x = 1;
 
 	lim.rlim_cur = lim.rlim_max = argc > 1 ? (rlim_t)atol(argv[1]) : 0;

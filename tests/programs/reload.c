@@ -16,8 +16,7 @@ int main(int argc, char **argv)
 
 		if (!library)
 			return 3;
-		*(void **)(void *)&allocate =
-			dlsym(library, "plugin_allocate");
+		*(void **)(void *)&allocate = dlsym(library, "plugin_allocate");
 		truth("at %s %p\n", argv[i], (void *)(uintptr_t)allocate);
 		free(allocate());
 		dlclose(library);

@@ -528,6 +528,23 @@ def forks_and_an_end_among_threads():
 
 
 @test
+def failing_exec_among_threads():
+    run = Run(["failing_exec"], keep_stacks=False)
+    check_equal(run.status, 0)
+    check_equal([e["how"] for e in run.trace.ends], [6] * 20 + [1])
+    check_equal(run.sizes().count(77777), 20)
+    check_equal(run.trace.damaged, 0)
+    # The other threads may each be at an event when an attempt is made.
+    lost = sum(entry["count"] for entry in run.trace.lost)
+    check(lost <= 3 * 20, lost)
+    end = run.trace.ends[-1]
+    check_equal(end["lost_count"], lost)
+    check(abs(end["event_count"] - lost - len(run.trace.events)) <= 3)
+    run.no_live_file()
+    run.done()
+
+
+@test
 def strange_stacks():
     run = Run(["contexts"])
     check_equal(run.status, 0)

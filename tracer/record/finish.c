@@ -77,7 +77,7 @@ static bool is_seen(const struct summary *sum, uint32_t thread,
 static void note_chunk(struct summary *sum, int fd, off_t off,
 		       const struct trace_chunk_header *head)
 {
-	uint8_t first[12] = { 0 };
+	uint8_t first[12] = {0};
 
 	if (head->type == TRACE_CHUNK_EVENTS) {
 		sum->resumed = true;
@@ -137,8 +137,9 @@ static int append_chunk(int fd, struct trace_chunk_header *head,
 
 	if (!buf)
 		return -ENOMEM;
-	stored = len < 512 ? 0 : ZSTD_compress(buf + sizeof(*head), cap,
-					       payload, len, 1);
+	stored = len < 512
+		     ? 0
+		     : ZSTD_compress(buf + sizeof(*head), cap, payload, len, 1);
 	if (stored && !ZSTD_isError(stored) && stored < len) {
 		head->flags = TRACE_CHUNK_ZSTD;
 	} else {
@@ -162,15 +163,15 @@ static int append_chunk(int fd, struct trace_chunk_header *head,
 static int append_slot(int fd, const struct trace_live_slot *slot,
 		       const uint8_t *buf)
 {
-	struct walk_result walk = walk_events(buf, (size_t)slot->committed_len,
-					      slot->first_tick);
+	struct walk_result walk =
+	    walk_events(buf, (size_t)slot->committed_len, slot->first_tick);
 	struct trace_chunk_header head = {
-		.type = TRACE_CHUNK_EVENTS,
-		.thread = slot->thread,
-		.first_tick = slot->first_tick,
-		.last_tick = walk.last_tick,
-		.event_count = walk.count,
-		.sequence = slot->sequence,
+	    .type = TRACE_CHUNK_EVENTS,
+	    .thread = slot->thread,
+	    .first_tick = slot->first_tick,
+	    .last_tick = walk.last_tick,
+	    .event_count = walk.count,
+	    .sequence = slot->sequence,
 	};
 
 	if (!walk.count)
@@ -214,8 +215,7 @@ static int append_slots(int fd, const struct summary *sum, const uint8_t *map,
 }
 
 /* Safety: allocates.  Return: chunks added from @live_path, or -errno. */
-static int append_live(int fd, const struct summary *sum,
-		       const char *live_path)
+static int append_live(int fd, const struct summary *sum, const char *live_path)
 {
 	int live_fd = open(live_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	struct stat st;
@@ -228,8 +228,8 @@ static int append_live(int fd, const struct summary *sum,
 		close(live_fd);
 		return 0;
 	}
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, live_fd,
-		   0);
+	map =
+	    mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, live_fd, 0);
 	close(live_fd);
 	if (map == MAP_FAILED)
 		return -errno;
@@ -241,7 +241,7 @@ static int append_live(int fd, const struct summary *sum,
 /* Safety: pure but for the clock. */
 static uint64_t read_ns(clockid_t id)
 {
-	struct timespec ts = { 0 };
+	struct timespec ts = {0};
 
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
@@ -266,9 +266,8 @@ static int append_clock(int fd, const struct summary *sum)
 {
 	uint64_t tick = read_tick(sum);
 	uint8_t payload[24], *p = payload;
-	struct trace_chunk_header head = { .type = TRACE_CHUNK_CLOCK,
-					   .first_tick = tick,
-					   .last_tick = tick };
+	struct trace_chunk_header head = {
+	    .type = TRACE_CHUNK_CLOCK, .first_tick = tick, .last_tick = tick};
 
 	p = put_u64(p, tick);
 	p = put_u64(p, read_ns(CLOCK_MONOTONIC));
@@ -282,9 +281,8 @@ static int append_end(int fd, const struct summary *sum,
 {
 	uint64_t tick = read_tick(sum);
 	uint8_t payload[60], *p = payload;
-	struct trace_chunk_header head = { .type = TRACE_CHUNK_END,
-					   .first_tick = tick,
-					   .last_tick = tick };
+	struct trace_chunk_header head = {
+	    .type = TRACE_CHUNK_END, .first_tick = tick, .last_tick = tick};
 	bool killed = WIFSIGNALED(result->wait_status);
 
 	p = put_u32(p, killed ? TRACE_END_SIGNAL : TRACE_END__EXIT);
@@ -304,7 +302,7 @@ static int append_end(int fd, const struct summary *sum,
 static int complete(int fd, const char *live_path,
 		    const struct launch_result *result, uint32_t *ret_how)
 {
-	struct summary sum = { 0 };
+	struct summary sum = {0};
 	int err = read_summary(fd, &sum);
 	int added = 0;
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int forwarded[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-				 SIGUSR1, SIGUSR2, SIGWINCH };
+static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+				SIGUSR1, SIGUSR2, SIGWINCH};
 
 /* Safety: pure.  The signals this process waits for. */
 static void fill_set(sigset_t *set)
@@ -50,7 +50,7 @@ static int read_exec_error(int fd)
 /* Safety: parent, signals of @set blocked.  Waits for the child's end. */
 static void wait_for_end(const sigset_t *set, struct launch_result *ret)
 {
-	struct rusage usage = { 0 };
+	struct rusage usage = {0};
 	siginfo_t info;
 
 	for (;;) {
@@ -91,7 +91,7 @@ int launch_run(char *const argv[], struct launch_result *ret)
 
 _Noreturn void launch_exit_like(int wait_status)
 {
-	struct rlimit no_core = { 0, 0 };
+	struct rlimit no_core = {0, 0};
 	sigset_t set;
 	int sig;
 

@@ -28,22 +28,22 @@ enum {
 };
 
 static const char help[] =
-	"Usage: memprof-record [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-	"Run PROGRAM and record its use of memory into a trace file.\n"
-	"\n"
-	"  -o, --output=FILE    write the trace to FILE; %p is replaced by the\n"
-	"                       process id, %t by the time in seconds, %e by\n"
-	"                       the program's name, %% by a percent sign\n"
-	"                       (default memory-profiling_%e_%t_%p.dat)\n"
-	"      --children       trace programs that PROGRAM starts, too\n"
-	"      --no-free-stacks record no stacks for frees\n"
-	"      --log=LEVEL      off, error, warn (default), info, debug, trace\n"
-	"  -q, --quiet          do not say where the trace is\n"
-	"  -h, --help           print this help and exit\n"
-	"  -V, --version        print the version and exit\n"
-	"\n"
-	"The exit status is PROGRAM's; 125 when memprof-record fails, 126 when\n"
-	"PROGRAM cannot be run, 127 when it is not found.\n";
+    "Usage: memprof-record [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+    "Run PROGRAM and record its use of memory into a trace file.\n"
+    "\n"
+    "  -o, --output=FILE    write the trace to FILE; %p is replaced by the\n"
+    "                       process id, %t by the time in seconds, %e by\n"
+    "                       the program's name, %% by a percent sign\n"
+    "                       (default memory-profiling_%e_%t_%p.dat)\n"
+    "      --children       trace programs that PROGRAM starts, too\n"
+    "      --no-free-stacks record no stacks for frees\n"
+    "      --log=LEVEL      off, error, warn (default), info, debug, trace\n"
+    "  -q, --quiet          do not say where the trace is\n"
+    "  -h, --help           print this help and exit\n"
+    "  -V, --version        print the version and exit\n"
+    "\n"
+    "The exit status is PROGRAM's; 125 when memprof-record fails, 126 when\n"
+    "PROGRAM cannot be run, 127 when it is not found.\n";
 
 /**
  * struct settings - the command line
@@ -73,14 +73,14 @@ static _Noreturn void fail(int status, const char *what, int err)
 static int parse_options(int argc, char **argv, struct settings *set)
 {
 	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "children", no_argument, NULL, 'c' },
-		{ "no-free-stacks", no_argument, NULL, 'f' },
-		{ "log", required_argument, NULL, 'l' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
+	    {"output", required_argument, NULL, 'o'},
+	    {"children", no_argument, NULL, 'c'},
+	    {"no-free-stacks", no_argument, NULL, 'f'},
+	    {"log", required_argument, NULL, 'l'},
+	    {"quiet", no_argument, NULL, 'q'},
+	    {"help", no_argument, NULL, 'h'},
+	    {"version", no_argument, NULL, 'V'},
+	    {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -123,8 +123,8 @@ static int parse_options(int argc, char **argv, struct settings *set)
  */
 static void find_library(char ret[PATH_MAX])
 {
-	static const char *const places[] = { "libmemprof.so",
-					      "../lib/memprof/libmemprof.so" };
+	static const char *const places[] = {"libmemprof.so",
+					     "../lib/memprof/libmemprof.so"};
 	char dir[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
 	char *slash;
@@ -136,8 +136,8 @@ static void find_library(char ret[PATH_MAX])
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		char path[PATH_MAX + 64];
 
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - dir),
-			 dir, places[i]);
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - dir), dir,
+			 places[i]);
 		if (realpath(path, ret))
 			break;
 		ret[0] = '\0';
@@ -242,9 +242,9 @@ static void report(const struct settings *set, const char *program, int fd,
 
 int main(int argc, char **argv)
 {
-	struct settings set = { 0 };
+	struct settings set = {0};
 	int program = parse_options(argc, argv, &set);
-	struct launch_result result = { 0 };
+	struct launch_result result = {0};
 	int names_fd = memfd_create("memprof-record", MFD_CLOEXEC);
 	int err;
 

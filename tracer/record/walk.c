@@ -34,13 +34,13 @@ static uint64_t get_varint(struct cursor *cur)
 
 /* Varints in the body of each kind, its REALLOC duration left out. */
 static const uint8_t body_varints[] = {
-	[TRACE_EVENT_MALLOC] = 3,  [TRACE_EVENT_CALLOC] = 3,
-	[TRACE_EVENT_MEMALIGN] = 4, [TRACE_EVENT_NEW] = 3,
-	[TRACE_EVENT_FREE] = 1,	   [TRACE_EVENT_DELETE] = 1,
-	[TRACE_EVENT_REALLOC] = 4, [TRACE_EVENT_MMAP] = 6,
-	[TRACE_EVENT_MUNMAP] = 2,  [TRACE_EVENT_MREMAP] = 5,
-	[TRACE_EVENT_MALLOPT] = 3, [TRACE_EVENT_RSS] = 1,
-	[TRACE_EVENT_LOST] = 2,
+    [TRACE_EVENT_MALLOC] = 3,   [TRACE_EVENT_CALLOC] = 3,
+    [TRACE_EVENT_MEMALIGN] = 4, [TRACE_EVENT_NEW] = 3,
+    [TRACE_EVENT_FREE] = 1,     [TRACE_EVENT_DELETE] = 1,
+    [TRACE_EVENT_REALLOC] = 4,  [TRACE_EVENT_MMAP] = 6,
+    [TRACE_EVENT_MUNMAP] = 2,   [TRACE_EVENT_MREMAP] = 5,
+    [TRACE_EVENT_MALLOPT] = 3,  [TRACE_EVENT_RSS] = 1,
+    [TRACE_EVENT_LOST] = 2,
 };
 
 /* Safety: pure.  Steps over one event.  Return: its end's time. */
@@ -72,8 +72,8 @@ static uint64_t walk_one(struct cursor *cur, uint64_t tick)
 struct walk_result walk_events(const uint8_t *buf, size_t len,
 			       uint64_t first_tick)
 {
-	struct cursor cur = { .p = buf, .end = buf + len, .ok = true };
-	struct walk_result result = { .last_tick = first_tick };
+	struct cursor cur = {.p = buf, .end = buf + len, .ok = true};
+	struct walk_result result = {.last_tick = first_tick};
 
 	while (cur.p < cur.end) {
 		uint64_t tick = walk_one(&cur, result.last_tick);
