@@ -122,10 +122,10 @@ void svg_attr_number(struct svg *svg, const char *name, double value,
 
 void svg_attr_percent(struct svg *svg, const char *name, double percent)
 {
-	char text[48];
+	char number[48], text[56];
 
-	svg_format_number(text, sizeof(text) - 1, percent, 6);
-	strcat(text, "%");
+	svg_format_number(number, sizeof(number), percent, 6);
+	snprintf(text, sizeof(text), "%s%%", number);
 	svg_attr(svg, name, text);
 }
 

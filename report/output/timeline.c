@@ -258,7 +258,8 @@ static void draw_curve(struct timeline_drawing *draw, const struct panel *panel,
 		svg_close(svg);
 		svg_break(svg);
 	}
-	strcat(class, " mp-curve");
+	snprintf(class, sizeof(class), "mp-c%u mp-curve",
+		 (unsigned)(index % COLOUR_COUNT));
 	svg_open(svg, "path");
 	svg_attr(svg, "class", class);
 	svg_attr(svg, "fill", "none");
