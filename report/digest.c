@@ -11,6 +11,11 @@
 #include "report/pipeline.h"
 #include "report/spec.h"
 
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void print_command(const struct run *run, FILE *out)
 {
 	size_t used = 0;
@@ -83,12 +88,12 @@ void digest_print(const struct pipeline *pipeline, const char *directory,
 		summary_end_text(&pipeline->scope));
 	units_format_seconds(text, sizeof(text), run_duration(run));
 	fprintf(out, "  run time     %s, %zu thread%s\n", text,
-		run->thread_count, run->thread_count == 1 ? "" : "s");
+		run->thread_count, plural(run->thread_count));
 	print_totals(pipeline, out);
 	print_count(out, "events", totals->events, "");
 	if (run->damage.count)
-		fprintf(out, "  trace        DAMAGED, %zu findings\n",
-			run->damage.count);
+		fprintf(out, "  trace        DAMAGED, %zu finding%s\n",
+			run->damage.count, plural(run->damage.count));
 	else
 		fprintf(out, "  trace        %s\n",
 			run->events_lost || run->end == RUN_END_MISSING
@@ -153,9 +158,10 @@ void digest_check(const struct pipeline *pipeline, FILE *out)
 	const struct engine_totals *totals = engine_totals(pipeline->engine);
 
 	if (run->damage.count)
-		fprintf(out, "%s: damaged: %zu findings, %" PRIu64
+		fprintf(out, "%s: damaged: %zu finding%s, %" PRIu64
 			" bytes skipped, %" PRIu64 " events read\n",
-			run->trace_path, run->damage.count, run->damaged_bytes,
+			run->trace_path, run->damage.count,
+			plural(run->damage.count), run->damaged_bytes,
 			totals->events);
 	else
 		fprintf(out, "%s: sound: %" PRIu64 " events, %" PRIu64
@@ -174,6 +180,6 @@ void digest_warn(const struct pipeline *pipeline, FILE *out)
 		fprintf(out, "memprof-report: %s\n", text);
 	}
 	if (damage->count > 20)
-		fprintf(out, "memprof-report: … and %zu more findings\n",
+		fprintf(out, "memprof-report: … and %zu more\n",
 			damage->count - 20);
 }

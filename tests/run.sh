@@ -56,6 +56,7 @@ suite fuzz make fuzz
 suite tracer tests/tracer/run.sh build/release
 suite truth tests/truth/run.py
 suite cli tests/cli/run.sh
+suite corruption tests/cli/corruption.py
 suite compare tests/compare/compare.py --quick
 suite browser tests/browser/run.sh
 suite install tests/tools/check_install.sh

@@ -117,7 +117,7 @@ static int handle_free(struct engine *engine, struct engine_lane *lane,
 	struct live_block *block = live_find(&engine->live, event->addr);
 	struct record end = {
 		.free_tick = event->tick,
-		.free_order = totals->events,
+		.free_order = totals->order,
 		.free_stack = event->stack,
 		.free_thread = lane->thread,
 		.free_call = event->call,
@@ -164,7 +164,7 @@ static void note_allocation(struct engine *engine, struct group *group,
 		totals->peak_count = totals->live_count;
 		totals->peak_usable = totals->live_usable;
 		totals->peak_tick = event->tick;
-		totals->peak_order = totals->events;
+		totals->peak_order = totals->order;
 		totals->peak_epoch++;
 	}
 }
@@ -180,7 +180,7 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	if (block) {
 		struct record end = {
 			.free_tick = event->tick,
-			.free_order = totals->events,
+			.free_order = totals->order,
 			.free_thread = lane->thread,
 		};
 
@@ -194,7 +194,7 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 		return -ENOMEM;
 	block->id = totals->allocated_count;
 	block->alloc_tick = event->tick;
-	block->alloc_order = totals->events;
+	block->alloc_order = totals->order;
 	block->size = event->size;
 	block->usable = event->size + event->a;
 	block->stack = event->stack;
@@ -252,7 +252,9 @@ static int handle_span(void *context, const struct event *events, size_t count,
 			status = handle_free(engine, lane, event);
 		else
 			status = handle_other(engine, lane, event);
-		totals->events++;
+		totals->order++;
+		totals->events += event->kind != EVENT_ALLOC ||
+				  event->call != CALL_REALLOC;
 		levels_set(&engine->levels, event->tick, totals->live_bytes,
 			   totals->live_count);
 	}

@@ -43,7 +43,8 @@ struct engine_observer {
 
 /**
  * struct engine_totals - of the whole run; sizes are requested bytes
- * @events:          of all kinds
+ * @events:          of all kinds, a realloc being one
+ * @order:           number of the next event; a realloc takes two
  * @unmatched_frees: frees of unknown blocks
  * @overwritten:     allocations at an address that was still in use
  * @peak_usable:     usable bytes of the blocks alive at the peak
@@ -52,6 +53,7 @@ struct engine_observer {
  */
 struct engine_totals {
 	uint64_t events;
+	uint64_t order;
 	uint64_t allocated_count;
 	uint64_t allocated_bytes;
 	uint64_t freed_count;
