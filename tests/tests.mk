@@ -2,7 +2,8 @@
 #
 # make unit [MODE=asan]   build and run every tests/unit/test_*.c
 # make test-tools         build/MODE/tests/gen_trace, dump_events
-# make fuzz [FUZZ_TIME=20] run each tests/fuzz/fuzz_*.c under libFuzzer
+# make fuzz [FUZZ_TIME=20] run every tests/fuzz/fuzz_*.c under clang's libFuzzer
+# make fuzz-replay [MODE=asan]   run them on the corpus, with any compiler
 
 test_dir     := $(OBJ)/tests
 test_lib     := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/lib/*.c))
@@ -12,12 +13,12 @@ test_flags   := $(report_flags) $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/nul
 test_libs    := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
 test_archive := $(test_dir)/libreport.a
 
-.PHONY: unit unit-build test-tools
+.PHONY: unit unit-build test-tools fuzz fuzz-build fuzz-replay
 
 $(test_archive): $(filter-out $(OBJ)/report/main.o,$(report_obj)) $(test_lib)
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(OBJ)/tests/%.o: tests/%.c | packages-build
 	@mkdir -p $(@D)
@@ -41,3 +42,47 @@ unit: unit-build
 	@failed=; for test in $(test_units); do \
 		echo "== $$test"; $$test || failed="$$failed $$test"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+# --- fuzzing ----------------------------------------------------------------
+
+FUZZ_TIME    ?= 20
+fuzz_names   := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz_src     := $(wildcard report/core/*.c report/event/*.c report/source/*.c \
+                  report/input/*.c) $(addprefix tests/lib/,trace_read.c \
+                  trace_text.c trace_write.c)
+fuzz_cc      := clang
+fuzz_flags   := -std=gnu17 -O1 -g -fno-omit-frame-pointer \
+                -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+
+build/fuzz/%: tests/fuzz/fuzz_%.c $(fuzz_src) \
+		$(wildcard report/*/*.h tests/lib/*.h tests/fuzz/*.h)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)
+	$(Q)$(fuzz_cc) -iquote . -D_GNU_SOURCE $(fuzz_flags) $(test_flags) -o $@ \
+		$(filter %.c,$^) $(report_libs)
+
+fuzz-build: $(addprefix build/fuzz/,$(fuzz_names))
+
+# New inputs stay in build/; what is worth keeping is copied by hand.
+fuzz: fuzz-build
+	@for name in $(fuzz_names); do \
+		mkdir -p build/fuzz/corpus/$$name && \
+		echo "== fuzz $$name, $(FUZZ_TIME) s" && \
+		build/fuzz/$$name -max_total_time=$(FUZZ_TIME) -timeout=10 \
+			-rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
+			-artifact_prefix=build/fuzz/crash-$$name- \
+			build/fuzz/corpus/$$name tests/fuzz/corpus/$$name \
+		|| exit 1; \
+	done
+
+fuzz_replays := $(addprefix $(test_dir)/replay_,$(fuzz_names))
+
+$(fuzz_replays): $(test_dir)/replay_%: $(OBJ)/tests/fuzz/replay.o \
+		$(OBJ)/tests/fuzz/fuzz_%.o $(test_archive)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(mode.$(MODE)) $(LDFLAGS) -o $@ $^ $(report_libs) $(LDLIBS)
+
+fuzz-replay: $(fuzz_replays)
+	@for name in $(fuzz_names); do \
+		$(test_dir)/replay_$$name tests/fuzz/corpus/$$name/* || exit 1; \
+	done

@@ -15,7 +15,7 @@ struct event;
 struct module_map;
 struct stacks;
 
-enum { INTERN_CACHE_COUNT = 16384 };
+enum { INTERN_CACHE_COUNT = 4096 };
 
 /**
  * struct intern_entry - node of a frame under its caller

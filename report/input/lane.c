@@ -306,5 +306,5 @@ void lane_rewind(struct lane_reader *reader, struct lane *lane)
 {
 	state_free(reader, lane);
 	lane->next = 0;
-	lane->floor = reader->run->first_tick;
+	lane->floor = lane->start;
 }

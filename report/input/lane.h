@@ -40,6 +40,7 @@ struct lane_state;
  * @first, @count: its chunks in lane_reader.chunks
  * @next:     chunk being decoded or to be decoded next, from 0
  * @reported: chunks before this one have had their damage reported
+ * @start:    no event is earlier
  * @floor:    tick of the last event
  * @state:    NULL unless the lane is being read
  */
@@ -48,6 +49,7 @@ struct lane {
 	size_t count;
 	size_t next;
 	size_t reported;
+	uint64_t start;
 	uint64_t floor;
 	struct lane_state *state;
 	uint32_t thread;

@@ -223,6 +223,21 @@ static int open_run(struct memprof *memprof, struct diag *diag)
 	return run->trace_path ? 0 : memprof_out_of_memory(memprof, diag);
 }
 
+/* A lane starts with its first chunk, within the run. */
+static void start_lanes(struct memprof *memprof)
+{
+	const struct run *run = memprof->run;
+
+	for (size_t i = 0; i < memprof->lane_count; i++) {
+		struct lane *lane = &memprof->lanes[i];
+		uint64_t tick = memprof->chunks.items[lane->first].first_tick;
+
+		tick = tick < run->last_tick ? tick : run->last_tick;
+		tick = tick > run->first_tick ? tick : run->first_tick;
+		lane->start = lane->floor = tick;
+	}
+}
+
 static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 		      struct diag *diag)
 {
@@ -244,9 +259,9 @@ static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 	reader->interner = &memprof->interner;
 	reader->chunks = memprof->chunks.items;
 	reader->count_lost = !memprof->records.has_totals;
-	for (size_t i = 0; i < memprof->lane_count; i++)
-		memprof->lanes[i].floor = memprof->run->first_tick;
-	return measure_live(memprof, diag);
+	error = measure_live(memprof, diag);
+	start_lanes(memprof);
+	return error;
 }
 
 static int memprof_open(struct source *source, struct stacks *stacks,
@@ -294,14 +309,7 @@ static uint32_t memprof_lane_thread(const struct input *input, size_t lane)
 
 static uint64_t memprof_lane_start(const struct input *input, size_t lane)
 {
-	const struct memprof *memprof = memprof_of_const(input);
-	const struct run *run = memprof->run;
-	uint64_t tick =
-	    memprof->chunks.items[memprof->lanes[lane].first].first_tick;
-
-	if (tick > run->last_tick)
-		tick = run->last_tick;
-	return tick < run->first_tick ? run->first_tick : tick;
+	return memprof_of_const(input)->lanes[lane].start;
 }
 
 static int memprof_lane_next(struct input *input, size_t lane,
