@@ -29,22 +29,39 @@ struct sites {
 	uint64_t quality_bytes[SYMBOL_QUALITY_COUNT];
 };
 
-static bool starts_with(const char *text, const char *prefix)
+/*
+ * Functions that programs do not think of as the ones that allocate: the
+ * allocator's own, the plumbing of standard libraries, and wrappers that every
+ * call goes through.  A name ending in `*` stands for all that begin so.
+ */
+static const char *const passed_over[] = {
+	/* C */
+	"malloc", "calloc", "realloc", "reallocarray", "memalign",
+	"aligned_alloc", "posix_memalign", "strdup", "__strdup", "strndup",
+	"__strndup", "xmalloc*", "xcalloc", "xrealloc*", "xstrdup",
+	"g_malloc*", "g_realloc*", "g_strdup*", "g_try_malloc*",
+	/* C++ */
+	"operator new*", "std::*", "__gnu_cxx::*", "__cxa_allocate_exception",
+	"boost::container::new_allocator*",
+	/* Rust */
+	"__rust_alloc*", "__rust_realloc", "__rdl_*", "__rg_*", "alloc::*",
+	"<alloc::*", "core::*", "<core::*", "hashbrown::*",
+};
+
+static bool name_matches(const char *name, const char *pattern)
 {
-	return strncmp(text, prefix, strlen(prefix)) == 0;
+	size_t len = strlen(pattern);
+
+	if (pattern[len - 1] == '*')
+		return strncmp(name, pattern, len - 1) == 0;
+	return strcmp(name, pattern) == 0;
 }
 
-/* Functions that programs do not think of as the ones that allocate. */
 static bool is_allocator(const char *function)
 {
-	static const char *const prefixes[] = {
-		"operator new",	  "__rust_alloc", "__rust_realloc",
-		"__rdl_",	  "__rg_",	  "alloc::alloc::",
-		"<alloc::alloc::Global",
-	};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (starts_with(function, prefixes[i]))
+	for (size_t i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]);
+	     i++)
+		if (name_matches(function, passed_over[i]))
 			return true;
 	return false;
 }

@@ -17,9 +17,10 @@ struct sites;
 /**
  * sites_compute() - sum all groups by their innermost frame
  *
- * The innermost frame that is not itself part of an allocator: operator new and
- * the Rust runtime's allocation functions are passed over.  Frames with equal
- * function, file, line and module are one call site.
+ * The innermost frame that is not part of an allocator, of a standard library's
+ * containers or a well-known wrapper (the list is in sites.c); where all are,
+ * the innermost.  Frames with equal function, file, line and module are one
+ * call site.
  *
  * Return: owned by the caller, NULL when out of memory.
  */

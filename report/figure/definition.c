@@ -40,7 +40,9 @@ const struct definition definitions[] = {
 	  "Requested bytes of the call site's blocks that were alive at the "
 	  "moment of the peak." },
 	{ "call_site", "Call site",
-	  "The innermost function outside of the allocator: who called malloc. "
+	  "The innermost function outside of allocators, well-known wrappers "
+	  "(xmalloc, strdup) and the C++ and Rust standard libraries: the "
+	  "code that wanted the memory. "
 	  "All allocations with the same function, file and line count "
 	  "together, whatever their callers." },
 	{ "group", "Group",
