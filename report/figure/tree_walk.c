@@ -29,9 +29,11 @@ static bool walk_enter(struct tree_walk *walk, size_t depth, uint32_t node)
 bool tree_walk_next(struct tree_walk *walk)
 {
 	const struct figure_node *nodes = walk->tree->nodes;
-	bool skip = walk->skip;
+	bool skip_siblings = walk->skip_siblings;
+	bool skip = walk->skip || skip_siblings;
 
 	walk->skip = false;
+	walk->skip_siblings = false;
 	if (walk->error || !walk->tree->node_count)
 		return false;
 	if (!walk->is_started) {
@@ -41,6 +43,8 @@ bool tree_walk_next(struct tree_walk *walk)
 	if (!skip && nodes[walk->node].first_child != FIGURE_NO_NODE)
 		return walk_enter(walk, walk->depth + 1,
 				  nodes[walk->node].first_child);
+	if (skip_siblings && walk->depth)
+		walk->depth--;
 	while (walk->depth) {
 		uint32_t next = nodes[walk->path[walk->depth]].next_sibling;
 

@@ -27,6 +27,7 @@ struct figure_tree;
  * @path:     nodes from the root to @node; owned
  * @error:    0 or -ENOMEM
  * @skip:     set by the caller after a node to leave out what is below it
+ * @skip_siblings: the same, and the node's later siblings too
  */
 struct tree_walk {
 	const struct figure_tree *tree;
@@ -36,6 +37,7 @@ struct tree_walk {
 	size_t capacity;
 	bool is_started;
 	bool skip;
+	bool skip_siblings;
 	int error;
 };
 

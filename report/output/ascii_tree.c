@@ -27,6 +27,9 @@ enum {
 	SIZE_COLUMNS = 9,
 	SHARE_COLUMNS = 7,
 	COUNT_COLUMNS_MIN = 5,
+	/* A tree larger than this is cut at one part in SHARE_PARTS. */
+	WHOLE_NODES_MAX = 2000,
+	SHARE_PARTS = 2000,
 	/* Deeper branchings are told by number: lines stay bounded. */
 	BARS_MAX = 64,
 };
@@ -36,11 +39,13 @@ enum {
  * @bars:  for each branching between the root and the node, whether more
  *         siblings follow: a bar or a blank
  * @marks: for each depth of the walk, how many @bars there are
+ * @least: functions of a lower cost are not drawn but summed; 0 draws all
  */
 struct tree_drawing {
 	const struct figure_tree *tree;
 	struct sink *out;
 	int count_columns;
+	uint64_t least;
 	struct {
 		bool *items;
 		size_t count, capacity;
@@ -91,24 +96,53 @@ static void write_bars(const struct tree_drawing *draw, bool is_branch)
 		sink_printf(draw->out, "+%zu ", count - shown);
 }
 
-static void write_row(const struct tree_drawing *draw, uint32_t index,
-		      bool is_branch)
+static void write_numbers(const struct tree_drawing *draw,
+			  const struct figure_node *node)
 {
-	const struct figure_node *node = &draw->tree->nodes[index];
 	uint64_t all = node_cost(draw->tree, 0);
+	uint64_t cost = draw->tree->by_count ? node->total_count
+					     : node->total_bytes;
 	char bytes[UNITS_TEXT_SIZE], count[UNITS_TEXT_SIZE];
 	char share[UNITS_TEXT_SIZE];
 
 	units_format_bytes(bytes, sizeof(bytes), node->total_bytes);
 	units_format_count(count, sizeof(count), node->total_count);
-	units_format_ratio(
-		share, sizeof(share),
-		all ? (double)node_cost(draw->tree, index) / (double)all : 0);
+	units_format_ratio(share, sizeof(share),
+			   all ? (double)cost / (double)all : 0);
 	sink_printf(draw->out, "%*s  %*s  %*s  ", SIZE_COLUMNS, bytes,
 		    draw->count_columns, count, SHARE_COLUMNS, share);
+}
+
+static void write_row(const struct tree_drawing *draw, uint32_t index,
+		      bool is_branch)
+{
+	const struct figure_node *node = &draw->tree->nodes[index];
+
+	write_numbers(draw, node);
 	write_bars(draw, is_branch);
 	write_label(draw->out, node->frame);
 	sink_puts(draw->out, "\n");
+}
+
+/* One row for @index and its later siblings, all of a lower cost. */
+static void write_rest(struct tree_drawing *draw, uint32_t index,
+		       bool is_branch)
+{
+	struct figure_node sum = { 0 };
+	size_t count = 0;
+
+	for (uint32_t i = index; i != FIGURE_NO_NODE;
+	     i = draw->tree->nodes[i].next_sibling) {
+		sum.total_bytes += draw->tree->nodes[i].total_bytes;
+		sum.total_count += draw->tree->nodes[i].total_count;
+		count++;
+	}
+	if (is_branch)
+		draw->bars.items[draw->bars.count - 1] = false;
+	write_numbers(draw, &sum);
+	write_bars(draw, is_branch);
+	sink_printf(draw->out, "(%zu function%s below 0.05 %%)\n", count,
+		    count == 1 ? "" : "s");
 }
 
 static bool is_only_child(const struct figure_tree *tree, uint32_t parent)
@@ -152,7 +186,13 @@ static int write_rows(struct tree_drawing *draw)
 
 	while (branch >= 0 && tree_walk_next(&walk)) {
 		branch = enter_node(draw, &walk);
-		if (branch >= 0)
+		if (branch < 0)
+			break;
+		walk.skip_siblings = node_cost(draw->tree, walk.node) <
+				     draw->least;
+		if (walk.skip_siblings)
+			write_rest(draw, walk.node, branch > 0);
+		else
 			write_row(draw, walk.node, branch > 0);
 	}
 	error = tree_walk_done(&walk);
@@ -180,13 +220,16 @@ static void write_head(struct tree_drawing *draw, const struct figure *figure)
 		    exact, count, root->total_count == 1 ? "" : "s");
 	if (figure->caption)
 		sink_printf(draw->out, "%s\n", figure->caption);
-	sink_printf(draw->out, "Sorted by %s; %s.\n\n",
+	sink_printf(draw->out, "Sorted by %s; %s.\n",
 		    tree->cost_label
 			    ? tree->cost_label
 			    : (tree->by_count ? "allocations" : "bytes"),
 		    tree->callees_first ? "callers below callees"
 					: "callees below callers");
-	sink_printf(draw->out, "%*s  %*s  %*s  %s\n", SIZE_COLUMNS, "SIZE",
+	if (draw->least)
+		sink_puts(draw->out, "Functions below 0.05 % of the total are "
+				     "summed; the folded stacks have all.\n");
+	sink_printf(draw->out, "\n%*s  %*s  %*s  %s\n", SIZE_COLUMNS, "SIZE",
 		    draw->count_columns, "COUNT", SHARE_COLUMNS, "SHARE",
 		    "FUNCTION");
 }
@@ -200,6 +243,8 @@ static int render(const struct figure *figure, struct sink *out,
 	if (figure->kind != FIGURE_TREE)
 		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 				"a text tree needs a tree");
+	if (figure->tree.node_count > WHOLE_NODES_MAX)
+		draw.least = node_cost(&figure->tree, 0) / SHARE_PARTS;
 	write_head(&draw, figure);
 	if (!figure->tree.node_count ||
 	    figure->tree.nodes[0].first_child == FIGURE_NO_NODE) {
