@@ -208,6 +208,12 @@ static void note_losses(struct notes *notes)
 				       "The tracer could not record %" PRIu64
 				       " events",
 				       run->events_lost));
+	if (run->events_declared > totals->events && !run->damage.count)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(arena,
+				       "The tracer counted %" PRIu64 " events, "
+				       "the trace holds %" PRIu64,
+				       run->events_declared, totals->events));
 	if (run->end == RUN_END_MISSING)
 		notes_add(notes, FIGURE_WARNING,
 			  "The trace has no end record: the program was "

@@ -57,14 +57,17 @@ def report_options():
 def record_options():
     rows = between(read("tracer/record/main.c"), "struct option options[]",
                    "};")
-    return re.findall(r'\{ "([\w-]+)"', rows)
+    return re.findall(r'\{ ?"([\w-]+)"', rows)
+
+
+# What memprof-record tells the tracer; not for people.
+PRIVATE_VARIABLES = {"NAME_FILE", "IS_CHILD"}
 
 
 def tracer_variables():
-    text = read("tracer/options.c")
-    return sorted(set("MEMORY_PROFILER_" + re.sub("=.*", "", name)
-                      for name in re.findall(r'(?<!define )PREFIX "(\w[^"]*)"',
-                                             text)))
+    names = re.findall(r'PREFIX\s+"(\w[^"=]*)', read("tracer/options.c"))
+    return sorted("MEMORY_PROFILER_" + name
+                  for name in set(names) - PRIVATE_VARIABLES)
 
 
 def definitions():
