@@ -60,14 +60,10 @@ def record_options():
     return re.findall(r'\{ ?"([\w-]+)"', rows)
 
 
-# What memprof-record tells the tracer; not for people.
-PRIVATE_VARIABLES = {"NAME_FILE", "IS_CHILD"}
-
-
 def tracer_variables():
-    names = re.findall(r'PREFIX\s+"(\w[^"=]*)', read("tracer/options.c"))
-    return sorted("MEMORY_PROFILER_" + name
-                  for name in set(names) - PRIVATE_VARIABLES)
+    names = re.findall(r'(?<!define )PREFIX\s+"(\w[^"=]*)',
+                       read("tracer/options.c"))
+    return sorted("MEMORY_PROFILER_" + name for name in set(names))
 
 
 def definitions():
