@@ -290,7 +290,8 @@ int flamegraph_render(const struct figure *figure,
 	if (options)
 		draw.options = *options;
 	if (draw.options.min_ratio <= 0)
-		draw.options.min_ratio = 0.0005;
+		draw.options.min_ratio =
+			draw.options.inline_in_html ? 0.0005 : 0.0001;
 	if (!draw.options.max_boxes)
 		draw.options.max_boxes = MAX_BOXES;
 	if (!draw.options.nominal_width)

@@ -7,6 +7,11 @@
  * flamegraph.pl knows no escape, so ";" in a name becomes ":"; and it takes a
  * second number at the end of a line for a comparison, so a blank before
  * digits that end a name becomes "_".
+ *
+ * The tree may hold several nodes of one name below one parent (other line,
+ * other module).  Such nodes are walked together, as one set, and the sets of
+ * a level in the order of their names: lines come out merged and sorted, name
+ * by name, and no more than one way through the tree is held in memory.
  */
 #include "report/output/artifact.h"
 
@@ -18,168 +23,219 @@
 #include "report/core/diag.h"
 #include "report/core/sink.h"
 #include "report/core/vec.h"
-#include "report/figure/tree_walk.h"
-
-struct folded_line {
-	size_t offset; /* of the stack in the text */
-	uint64_t cost;
-};
 
 /**
- * struct folding - what is gathered
- * @text:    stacks, each NUL-terminated
- * @ends:    for each depth of the walk, the length of its stack in @stack
+ * struct level - the callees of one set of nodes
+ * @begin, @end: their part of @nodes, sorted by name
+ * @next:        first one not yet walked
+ * @stack_len:   length of their callers' text in @stack
  */
+struct level {
+	size_t begin;
+	size_t next;
+	size_t end;
+	size_t stack_len;
+};
+
 struct folding {
-	struct sink text;
+	const struct figure_tree *tree;
+	struct sink *out;
 	struct {
 		char *items;
 		size_t count, capacity;
 	} stack;
 	struct {
-		size_t *items;
+		uint32_t *items;
 		size_t count, capacity;
-	} ends;
+	} nodes;
 	struct {
-		struct folded_line *items;
+		struct level *items;
 		size_t count, capacity;
-	} lines;
+	} levels;
 };
+
+static const char *node_name(const struct figure_tree *tree, uint32_t node)
+{
+	const struct figure_frame *frame = tree->nodes[node].frame;
+
+	return frame && *frame->function ? frame->function : "?";
+}
+
+static unsigned char written_byte(char byte)
+{
+	return (unsigned char)(byte == ';' ? ':' : byte);
+}
+
+/* By the bytes as they are written. */
+static int compare_names(const char *a, const char *b)
+{
+	while (*a && written_byte(*a) == written_byte(*b)) {
+		a++;
+		b++;
+	}
+	return (int)written_byte(*a) - (int)written_byte(*b);
+}
+
+static int compare_nodes(const void *a, const void *b, void *context)
+{
+	const struct figure_tree *tree = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_names(node_name(tree, x), node_name(tree, y));
+
+	return order ? order : (x > y) - (x < y);
+}
 
 static bool push_name(struct folding *folding, const char *name)
 {
-	size_t len = strlen(name);
 	size_t start = folding->stack.count;
 
-	if (!vec_reserve(&folding->stack, start + len + 2))
+	if (!vec_reserve(&folding->stack, start + strlen(name) + 1))
 		return false;
 	if (start)
 		folding->stack.items[folding->stack.count++] = ';';
-	for (size_t i = 0; i < len; i++)
+	for (; *name; name++)
 		folding->stack.items[folding->stack.count++] =
-			name[i] == ';' ? ':' : name[i];
+			(char)written_byte(*name);
 	return true;
 }
 
-/* Cuts the stack back to @depth - 1 frames and adds the one of @depth. */
-static bool enter_node(struct folding *folding, const struct figure_node *node,
-		       size_t depth)
+static bool add_children(struct folding *folding, uint32_t parent)
 {
-	size_t *end;
+	const struct figure_node *nodes = folding->tree->nodes;
+	uint32_t child = nodes[parent].first_child;
 
-	while (folding->ends.count > depth)
-		folding->ends.count--;
-	folding->stack.count =
-		depth ? folding->ends.items[folding->ends.count - 1] : 0;
-	if (node->frame &&
-	    !push_name(folding,
-		       *node->frame->function ? node->frame->function : "?"))
-		return false;
-	end = vec_push(&folding->ends);
-	if (end)
-		*end = folding->stack.count;
-	return end != NULL;
+	for (; child != FIGURE_NO_NODE; child = nodes[child].next_sibling) {
+		uint32_t *slot = vec_push(&folding->nodes);
+
+		if (!slot)
+			return false;
+		*slot = child;
+	}
+	return true;
 }
 
-/* "f 12" -> "f_12". */
-static void protect_number(char *stack, size_t len)
+/* The children of nodes @begin to @end - 1 of @nodes become the next level. */
+static bool push_level(struct folding *folding, size_t begin, size_t end)
+{
+	size_t start = folding->nodes.count;
+	struct figure_tree tree = *folding->tree;
+	struct level *level;
+
+	for (size_t i = begin; i < end; i++)
+		if (!add_children(folding, folding->nodes.items[i]))
+			return false;
+	if (folding->nodes.count == start)
+		return true;
+	qsort_r(folding->nodes.items + start, folding->nodes.count - start,
+		sizeof(uint32_t), compare_nodes, &tree);
+	level = vec_push(&folding->levels);
+	if (level)
+		*level = (struct level){
+			.begin = start,
+			.next = start,
+			.end = folding->nodes.count,
+			.stack_len = folding->stack.count,
+		};
+	return level != NULL;
+}
+
+/* How many digits at the end of @stack a blank stands before, 0 if none does.
+ */
+static size_t final_number(const char *stack, size_t len)
 {
 	size_t i = len;
 
 	while (i && stack[i - 1] >= '0' && stack[i - 1] <= '9')
 		i--;
-	if (i && i < len && stack[i - 1] == ' ')
-		stack[i - 1] = '_';
+	return i && i < len && stack[i - 1] == ' ' ? len - i : 0;
 }
 
-static bool add_line(struct folding *folding, uint64_t cost)
+static void write_line(struct folding *folding, uint64_t cost)
 {
-	struct folded_line *line = vec_push(&folding->lines);
-	size_t offset = folding->text.len;
+	const char *stack = folding->stack.items;
+	size_t len = folding->stack.count;
+	size_t digits = final_number(stack, len);
 
-	if (!line)
-		return false;
-	if (folding->stack.count)
-		sink_write(&folding->text, folding->stack.items,
-			   folding->stack.count);
-	else
-		sink_puts(&folding->text, "[no stack]");
-	sink_write(&folding->text, "", 1);
-	if (folding->text.error)
-		return false;
-	protect_number(folding->text.data + offset,
-		       folding->text.len - offset - 1);
-	*line = (struct folded_line){ .offset = offset, .cost = cost };
-	return true;
-}
-
-static int gather_lines(struct folding *folding, const struct figure_tree *tree)
-{
-	struct tree_walk walk = { .tree = tree };
-	bool fits = true;
-	int error;
-
-	while (fits && tree_walk_next(&walk)) {
-		const struct figure_node *node = &tree->nodes[walk.node];
-		uint64_t cost =
-			tree->by_count ? node->self_count : node->self_bytes;
-
-		fits = enter_node(folding, node, walk.depth);
-		if (fits && cost)
-			fits = add_line(folding, cost);
+	if (digits) {
+		sink_write(folding->out, stack, len - digits - 1);
+		sink_puts(folding->out, "_");
+		sink_write(folding->out, stack + len - digits, digits);
+	} else if (len) {
+		sink_write(folding->out, stack, len);
+	} else {
+		sink_puts(folding->out, "[no stack]");
 	}
-	error = tree_walk_done(&walk);
-	return fits ? error : -ENOMEM;
+	sink_printf(folding->out, " %" PRIu64 "\n", cost);
 }
 
-static int line_compare(const void *a, const void *b, void *context)
+/* Walks the next set of nodes of one name in the innermost level. */
+static bool walk_set(struct folding *folding)
 {
-	const struct folded_line *x = a, *y = b;
-	const char *text = context;
+	const struct figure_tree *tree = folding->tree;
+	struct level *level = &folding->levels.items[folding->levels.count - 1];
+	const uint32_t *nodes = folding->nodes.items;
+	size_t begin = level->next, end = begin;
+	const char *name = node_name(tree, nodes[begin]);
+	uint64_t cost = 0;
 
-	return strcmp(text + x->offset, text + y->offset);
+	for (; end < level->end &&
+	       compare_names(name, node_name(tree, nodes[end])) == 0;
+	     end++)
+		cost += tree->by_count ? tree->nodes[nodes[end]].self_count
+				       : tree->nodes[nodes[end]].self_bytes;
+	level->next = end;
+	folding->stack.count = level->stack_len;
+	if (!push_name(folding, name))
+		return false;
+	if (cost)
+		write_line(folding, cost);
+	return push_level(folding, begin, end);
 }
 
-static void write_lines(struct folding *folding, struct sink *out)
+static int write_lines(struct folding *folding)
 {
-	const char *text = folding->text.data;
-	size_t count = folding->lines.count;
-	struct folded_line *lines = folding->lines.items;
+	const struct figure_tree *tree = folding->tree;
+	const struct figure_node *root = tree->nodes;
+	uint64_t cost;
+	uint32_t *slot;
 
-	if (!count)
-		return;
-	qsort_r(lines, count, sizeof(*lines), line_compare, folding->text.data);
-	for (size_t i = 0; i < count; i++) {
-		const char *stack = text + lines[i].offset;
-		uint64_t cost = lines[i].cost;
+	if (!tree->node_count)
+		return 0;
+	cost = tree->by_count ? root->self_count : root->self_bytes;
+	if (cost)
+		write_line(folding, cost);
+	slot = vec_push(&folding->nodes);
+	if (!slot || !push_level(folding, 0, 1))
+		return -ENOMEM;
+	while (folding->levels.count) {
+		struct level *level =
+			&folding->levels.items[folding->levels.count - 1];
 
-		while (i + 1 < count &&
-		       strcmp(stack, text + lines[i + 1].offset) == 0)
-			cost += lines[++i].cost;
-		sink_puts(out, stack);
-		sink_printf(out, " %" PRIu64 "\n", cost);
+		if (level->next == level->end) {
+			folding->nodes.count = level->begin;
+			folding->levels.count--;
+		} else if (!walk_set(folding)) {
+			return -ENOMEM;
+		}
 	}
+	return 0;
 }
 
 static int render(const struct figure *figure, struct sink *out,
 		  struct diag *diag)
 {
-	struct folding folding = { 0 };
-	int error = 0;
+	struct folding folding = { .tree = &figure->tree, .out = out };
+	int error;
 
 	if (figure->kind != FIGURE_TREE)
 		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 				"folded stacks need a tree");
-	sink_init_memory(&folding.text);
-	error = gather_lines(&folding, &figure->tree);
+	error = write_lines(&folding);
 	if (error)
 		diag_set(diag, error, NULL, DIAG_NO_OFFSET, "out of memory");
-	else
-		write_lines(&folding, out);
-	sink_done(&folding.text);
 	vec_done(&folding.stack);
-	vec_done(&folding.ends);
-	vec_done(&folding.lines);
+	vec_done(&folding.nodes);
+	vec_done(&folding.levels);
 	return error;
 }
 

@@ -33,7 +33,8 @@ struct sink;
  *                  file of its own
  * @title:          NULL: the figure's own (none when inline); "" none
  * @min_ratio:      boxes narrower than this share of the width are left out,
- *                  and the legend says how many; 0: 0.0005
+ *                  and the legend says how many; 0: 0.0005 when inline,
+ *                  0.0001, to have more to zoom into, in a file
  * @max_boxes:      the largest are kept; 0: 20,000
  * @nominal_width:  pixels that texts are cut for; 0: 1200
  */

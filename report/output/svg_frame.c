@@ -49,7 +49,7 @@ static uint32_t hash_text(const char *text)
 static unsigned hsl_channel(double hue, double saturation, double lightness,
 			    unsigned n)
 {
-	double k = fmod(n + hue / 30, 12);
+	double k = fmod(n + (hue + 360) / 30, 12);
 	double a = saturation * fmin(lightness, 1 - lightness);
 	double edge = fmax(-1, fmin(fmin(k - 3, 9 - k), 1));
 
@@ -59,7 +59,13 @@ static unsigned hsl_channel(double hue, double saturation, double lightness,
 static const unsigned short hues[SVG_HUE_COUNT] = {
 	205, 28, 150, 52, 262, 8, 178, 90, 230, 40, 120, 190
 };
-static const double shades[SVG_SHADE_COUNT] = { 0.72, 0.755, 0.79, 0.825 };
+/* Lightness, and degrees beside the module's hue. */
+static const struct {
+	double lightness;
+	int turn;
+} shades[SVG_SHADE_COUNT] = {
+	{ 0.70, 0 }, { 0.75, -10 }, { 0.80, 8 }, { 0.85, -4 }
+};
 
 unsigned svg_frame_hue(const char *module)
 {
@@ -75,8 +81,9 @@ unsigned svg_frame_shade(const char *function)
 void svg_frame_colour(char *buf, size_t size, unsigned hue, unsigned shade)
 {
 	double saturation = hue < SVG_HUE_COUNT ? 0.52 : 0;
-	double degrees = hue < SVG_HUE_COUNT ? hues[hue] : 0;
-	double lightness = shades[shade];
+	double degrees =
+		hue < SVG_HUE_COUNT ? hues[hue] + shades[shade].turn : 0;
+	double lightness = shades[shade].lightness;
 
 	snprintf(buf, size, "#%02x%02x%02x",
 		 hsl_channel(degrees, saturation, lightness, 0),

@@ -50,9 +50,10 @@ def check_folded(path):
     lines = path.read_bytes().split(b"\n")
     if lines.pop() != b"":
         return "no newline at the end"
-    stacks = [line.rsplit(b" ", 1)[0] for line in lines]
-    if stacks != sorted(set(stacks)):
-        return "not sorted, or a stack twice"
+    stacks = [line.rsplit(b" ", 1)[0].split(b";") for line in lines]
+    for before, after in zip(stacks, stacks[1:]):
+        if before >= after and before != [b"[no stack]"]:
+            return f"not sorted, or twice: {after}"
     return run.stdout.strip()
 
 

@@ -127,8 +127,8 @@ static void test_file_is_complete(void **state)
 			 "11.5 MiB (12,064,000 bytes), 2,017 allocations, "
 			 "&gt;99.9 %"));
 	assert_true(says(&drawing, "page_get (inlined)\npager.c:44"));
-	assert_true(says(&drawing, "Not drawn: 2 frames under 0.05 % "
-				   "(0.04 % of bytes)."));
+	assert_true(says(&drawing, "Not drawn: 1 frame under 0.01 % "
+				   "(&lt;0.01 % of bytes)."));
 	drawing_done(&drawing);
 	arena_done(&arena);
 }
@@ -217,7 +217,7 @@ static void test_wide(void **state)
 	(void)state;
 	draw_flame(&drawing, sample_tree_wide(&arena, 100000), NULL);
 	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 1);
-	assert_true(says(&drawing, "Not drawn: 100,000 frames under 0.05 % "
+	assert_true(says(&drawing, "Not drawn: 100,000 frames under 0.01 % "
 				   "(100 % of bytes)."));
 	drawing_done(&drawing);
 	arena_done(&arena);

@@ -50,7 +50,7 @@ static const struct figure_frame frame_f_other = { .function = "f",
 static const struct figure_frame frame_f_call = { .function = "f(int)",
 						  .module = "m" };
 
-/* Lines with the same text are one; order is that of bytes. */
+/* Lines with the same text are one; they are sorted name by name. */
 static void test_folded_merges_and_sorts(void **state)
 {
 	const struct sample_node nodes[] = {
@@ -64,10 +64,10 @@ static void test_folded_merges_and_sorts(void **state)
 	char *text = render("folded", sample_tree(&arena, nodes, 5, false));
 
 	(void)state;
-	assert_string_equal(text, "[no stack] 5\nf 30\nf(int) 1\nf;f(int) 2\n");
+	assert_string_equal(text, "[no stack] 5\nf 30\nf;f(int) 2\nf(int) 1\n");
 	free(text);
 	text = render("folded", sample_tree(&arena, nodes, 5, true));
-	assert_string_equal(text, "[no stack] 1\nf 2\nf(int) 1\nf;f(int) 1\n");
+	assert_string_equal(text, "[no stack] 1\nf 2\nf;f(int) 1\nf(int) 1\n");
 	free(text);
 	arena_done(&arena);
 }
@@ -108,8 +108,8 @@ static void test_deep(void **state)
 			 DEPTH * strlen("recurse;") + strlen("1048576\n"));
 	free(text);
 	text = render("tree", figure);
-	/* Title, order, blank, columns, root. */
-	assert_int_equal(count_lines(text), DEPTH + 5);
+	/* Title, order, what is summed, blank, columns, root. */
+	assert_int_equal(count_lines(text), DEPTH + 6);
 	assert_null(strstr(text, "│"));
 	free(text);
 	arena_done(&arena);
@@ -135,13 +135,39 @@ static void test_tree_bars_are_bounded(void **state)
 	}
 	text = render("tree",
 		      sample_tree(&arena, nodes, 2 * LEVELS + 1, false));
-	assert_non_null(strstr(text, "+2936 f\n"));
+	assert_non_null(strstr(text, "+2900 f\n"));
 	for (const char *line = text; *line;) {
 		size_t len = strcspn(line, "\n");
 
 		assert_true(len < 400);
 		line += len + 1;
 	}
+	free(text);
+	arena_done(&arena);
+}
+
+/* In a large tree small siblings are taken together, and nothing is lost. */
+static void test_tree_takes_small_together(void **state)
+{
+	enum { WIDTH = 3000 };
+	struct arena arena = { 0 };
+	struct sample_node *nodes =
+		arena_array(&arena, WIDTH + 4, sizeof(*nodes));
+	char *text;
+
+	(void)state;
+	nodes[1] = (struct sample_node){ 0, &frame_f, 0, 0 };
+	nodes[2] = (struct sample_node){ 1, &frame_f_call, 1 << 20, 1 };
+	for (uint32_t i = 3; i < WIDTH + 3; i++)
+		nodes[i] = (struct sample_node){ 1, &frame_f_other, 100, 2 };
+	nodes[WIDTH + 3] = (struct sample_node){ 2, &frame_f, 10, 1 };
+	text = render("tree", sample_tree(&arena, nodes, WIDTH + 4, false));
+	assert_non_null(strstr(text, "  ├ f(int)\n"));
+	assert_non_null(strstr(text, "     10 B      1  <0.01 %  │ (1 function "
+				     "below 0.05 %)\n"));
+	assert_non_null(strstr(text, "  293 KiB  6,000   22.2 %  └ (3000 "
+				     "functions below 0.05 %)\n"));
+	assert_int_equal(count_lines(text), 5 + 1 + 4);
 	free(text);
 	arena_done(&arena);
 }
@@ -157,7 +183,7 @@ static void test_wide(void **state)
 	assert_int_equal(count_lines(text), WIDTH);
 	free(text);
 	text = render("tree", figure);
-	assert_int_equal(count_lines(text), WIDTH + 5);
+	assert_non_null(strstr(text, "(100000 functions below 0.05 %)"));
 	free(text);
 	arena_done(&arena);
 }
@@ -191,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_folded_empty),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_tree_bars_are_bounded),
+		cmocka_unit_test(test_tree_takes_small_together),
 		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_wrong_figure),
 	};
