@@ -357,6 +357,7 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 
 	if (status)
 		return status;
+	progress_phase(&pipeline->progress, "writing the report");
 	artifacts.trees = arena_array(pipeline->scope.arena,
 				      pipeline->spec->view_count,
 				      sizeof(struct figure *));
@@ -369,6 +370,7 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 		status = -ENOMEM;
 	if (status == 0)
 		status = write_pages(&artifacts, diag);
+	progress_clear(&pipeline->progress);
 	vec_done(&artifacts.list);
 	vec_done(&artifacts.links);
 	return status;

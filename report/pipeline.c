@@ -22,6 +22,7 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	memset(pipeline, 0, sizeof(*pipeline));
 	pipeline->cli = cli;
 	pipeline->spec = spec;
+	progress_init(&pipeline->progress, cli, path);
 	status = stacks_init(&pipeline->stacks);
 	if (status == 0)
 		status = source_open(&pipeline->source, path, diag);
@@ -139,9 +140,16 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 		return -ENOMEM;
 	for (size_t i = 0; i < spec->view_count; i++)
 		needs_peak |= filter_needs_peak(&spec->views[i].filter);
+	engine_set_progress(pipeline->engine, progress_share,
+			    &pipeline->progress);
+	progress_phase(&pipeline->progress,
+		       needs_peak ? "reading, pass 1 of 2" : "reading");
 	status = pass(pipeline, false, diag);
-	if (status == 0 && needs_peak)
+	if (status == 0 && needs_peak) {
+		progress_phase(&pipeline->progress, "reading, pass 2 of 2");
 		status = pass(pipeline, true, diag);
+	}
+	progress_clear(&pipeline->progress);
 	if (status == -ENOMEM && !diag->text[0])
 		diag_set(diag, status, pipeline->source.path, DIAG_NO_OFFSET,
 			 "out of memory");

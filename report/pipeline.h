@@ -11,6 +11,7 @@
 #include "report/core/arena.h"
 #include "report/event/run.h"
 #include "report/event/stacks.h"
+#include "report/progress.h"
 #include "report/source/source.h"
 
 struct cli;
@@ -29,6 +30,7 @@ struct view;
  */
 struct pipeline {
 	const struct cli *cli;
+	struct progress progress;
 	const struct spec *spec;
 	struct source source;
 	struct stacks stacks;

@@ -11,6 +11,8 @@
 #include "report/event/stacks.h"
 #include "report/input/input.h"
 
+enum { PROGRESS_EVENTS = 100000 };
+
 /**
  * struct engine_lane - what must be remembered between two events of a thread
  * @last_alloc:   address that the previous event allocated, 0 if it was
@@ -35,6 +37,9 @@ struct engine {
 	struct engine_totals totals;
 	const struct engine_observer *observers;
 	size_t observer_count;
+	engine_progress_fn progress;
+	void *progress_context;
+	uint64_t progress_due; /* totals.order at which to call it again */
 };
 
 struct engine *engine_new(struct input *input, const struct run *run,
@@ -64,6 +69,23 @@ void engine_free(struct engine *engine)
 	groups_done(&engine->groups);
 	free(engine->lanes);
 	free(engine);
+}
+
+void engine_set_progress(struct engine *engine, engine_progress_fn progress,
+			 void *context)
+{
+	engine->progress = progress;
+	engine->progress_context = context;
+}
+
+static void report_progress(struct engine *engine, uint64_t tick)
+{
+	double duration = run_duration(engine->run);
+
+	engine->progress_due = engine->totals.order + PROGRESS_EVENTS;
+	if (engine->progress && duration > 0)
+		engine->progress(engine->progress_context,
+				 run_seconds(engine->run, tick) / duration);
 }
 
 static int observe_record(struct engine *engine, const struct live_block *block,
@@ -243,6 +265,8 @@ static int handle_span(void *context, const struct event *events, size_t count,
 	struct engine_totals *totals = &engine->totals;
 	int status = 0;
 
+	if (totals->order >= engine->progress_due)
+		report_progress(engine, events[0].tick);
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const struct event *event = &events[i];
 
@@ -266,6 +290,7 @@ static int pass_begin(struct engine *engine)
 	live_done(&engine->live);
 	groups_done(&engine->groups);
 	memset(&engine->totals, 0, sizeof(engine->totals));
+	engine->progress_due = 0;
 	memset(engine->lanes, 0, engine->lane_count * sizeof(*engine->lanes));
 	for (size_t i = 0; i < engine->lane_count; i++)
 		engine->lanes[i].thread =

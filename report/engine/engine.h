@@ -77,6 +77,9 @@ struct engine_totals {
 
 struct engine;
 
+/* @share of the run's time that has been read, 0 to 1. */
+typedef void (*engine_progress_fn)(void *context, double share);
+
 /**
  * engine_new() - nothing is read yet
  * @input, @run, @stacks: borrowed
@@ -86,6 +89,10 @@ struct engine;
 struct engine *engine_new(struct input *input, const struct run *run,
 			  const struct stacks *stacks);
 void engine_free(struct engine *engine);
+
+/* @progress is called every few thousand events of a pass; NULL for never. */
+void engine_set_progress(struct engine *engine, engine_progress_fn progress,
+			 void *context);
 
 /**
  * engine_pass() - read the trace from start to end
