@@ -363,6 +363,7 @@ class Graph {
 		});
 		this.found.textContent = pattern === null ? ""
 			: "matched " + formatCount(count) +
+			(this.svg.dataset.hidden > 0 ? " drawn" : "") +
 			(count === 1 ? " frame, " : " frames, ") +
 			this.format(value) + " (" +
 			formatShare(value / (this.boxes[0].value || 1)) + ")";

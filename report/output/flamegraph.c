@@ -10,7 +10,7 @@
  *
  * What the script relies on: boxes in preorder; `y` tells the row; data-v the
  * cost (data-cost on the root says of what); the first line of <title> the
- * function, the last the numbers.
+ * function, the last the numbers; data-hidden, how many frames are missing.
  */
 #include "report/output/artifact.h"
 
@@ -264,6 +264,9 @@ static void draw_document(struct flame_drawing *draw)
 		      *figure->title ? figure->title : figure->id, height,
 		      SVG_FONT_PX);
 	svg_attr(svg, "data-cost", draw->tree->by_count ? "count" : "bytes");
+	svg_attr_int(svg, "data-hidden",
+		     (long long)draw->tree->node_count -
+			     (long long)draw->layout.count);
 	if (is_file)
 		svg_draw_style(svg);
 	svg_head_draw(&draw->head, svg);

@@ -96,10 +96,10 @@ async function checkSmall(svg, prefix) {
 		check(details.includes(part), "details lack " + part);
 
 	check(search(svg, "btree|page_get") ===
-		"matched 2 frames, 11.5 MiB (>99.9 %)",
+		"matched 2 drawn frames, 11.5 MiB (>99.9 %)",
 		"found: " + search(svg, "btree|page_get"));
 	check(search(svg, "sqlite3_step|PAGE_GET") ===
-		"matched 2 frames, 11.5 MiB (>99.9 %)",
+		"matched 2 drawn frames, 11.5 MiB (>99.9 %)",
 		"nested matches count twice: " +
 		search(svg, "sqlite3_step|PAGE_GET"));
 	check(page.classList.contains("m") && !main.classList.contains("m"),
@@ -108,9 +108,9 @@ async function checkSmall(svg, prefix) {
 		"search is not in the fragment: " + location.hash);
 	check(search(svg, "(") === "not a regular expression",
 		"a broken regex is not told");
-	check(search(svg, "shell\\.c:88") === "matched 1 frame, 11.5 MiB (>99.9 %)",
+	check(search(svg, "shell\\.c:88") === "matched 1 drawn frame, 11.5 MiB (>99.9 %)",
 		"files are not searched: " + search(svg, "shell\\.c:88"));
-	check(search(svg, "no such name") === "matched 0 frames, 0 B (0 %)",
+	check(search(svg, "no such name") === "matched 0 drawn frames, 0 B (0 %)",
 		"nothing found reads: " + search(svg, "no such name"));
 
 	/* Keys: Enter zooms, arrows walk, Esc ends first search, then zoom. */
