@@ -47,6 +47,10 @@ suite() {
 	fi
 }
 
+outputs() {
+	make -j"$jobs" test-tools && tests/output/check_outputs.py
+}
+
 suite build make -j"$jobs" all
 suite build-asan make -j"$jobs" MODE=asan build/asan/memprof-report
 suite layers tests/tools/check_layers.py
@@ -58,6 +62,7 @@ suite truth tests/truth/run.py
 suite cli tests/cli/run.sh
 suite corruption tests/cli/corruption.py
 suite compare tests/compare/compare.py --quick
+suite outputs outputs
 suite browser tests/browser/run.sh
 suite install tests/tools/check_install.sh
 
