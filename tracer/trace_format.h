@@ -69,6 +69,7 @@ enum trace_chunk_type {
 /* Limits a reader enforces before it allocates. */
 #define TRACE_RAW_LEN_MAX (UINT32_C(16) << 20)
 #define TRACE_STACK_DEPTH_MAX 65536u
+#define TRACE_SIZE_LIMIT (UINT64_C(1) << 48) /* blocks and maps are smaller */
 #define TRACE_STRING_LEN_MAX (UINT32_C(1) << 20)
 
 /* Event tag: kind in the low five bits, flags above. */

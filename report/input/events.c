@@ -429,30 +429,25 @@ static inline bool tag_is_known(unsigned tag)
 	       kind >= TRACE_EVENT_MALLOC && kind <= TRACE_EVENT_MARKER;
 }
 
-/* Reads one event at *@at.  Return: number of struct event written, -EPROTO
-   with decoder->problem set, or -ENOMEM. */
-static inline int decode_event(struct event_decoder *decoder,
-			       const uint8_t **at, struct event *event)
+/* No block or map is larger than the address space. */
+static inline bool size_is_possible(const struct event *event)
 {
-	unsigned tag = *(*at)++;
-	unsigned kind = tag & TRACE_EVENT_KIND_MASK;
-	int error;
+	uint64_t sizes = event->size;
 
-	if (__builtin_expect(!tag_is_known(tag), 0)) {
-		decoder->problem = "its tag is not known";
-		return -EPROTO;
-	}
-	if (decode_advance(decoder, varint_read(at, decoder->end)))
-		return -EPROTO;
-	memset(event, 0, sizeof(*event));
-	event->tick = decode_tick(decoder);
-	if (kind < TRACE_EVENT_RSS) {
-		error = decode_stack(decoder, at,
-				     (tag & TRACE_EVENT_TRUNCATED) != 0);
-		if (__builtin_expect(error, 0))
-			return error < 0 ? error : -EPROTO;
-		event->stack = decoder->frames[decoder->depth].node;
-	}
+	if (event->kind == EVENT_ALLOC)
+		sizes |= event->a;
+	else if (event->kind == EVENT_MREMAP)
+		sizes |= event->b;
+	else if (event->kind > EVENT_MREMAP)
+		return true;
+	return sizes < TRACE_SIZE_LIMIT;
+}
+
+/* Reads what follows the stack.  Return: as decode_event(). */
+static inline int decode_body(struct event_decoder *decoder,
+			      const uint8_t **at, unsigned kind,
+			      struct event *event)
+{
 	switch (kind) {
 	case TRACE_EVENT_MALLOC:
 	case TRACE_EVENT_CALLOC:
@@ -472,6 +467,39 @@ static inline int decode_event(struct event_decoder *decoder,
 	default:
 		return decode_other(decoder, at, kind, event);
 	}
+}
+
+/* Reads one event at *@at.  Return: number of struct event written, -EPROTO
+   with decoder->problem set, or -ENOMEM. */
+static inline int decode_event(struct event_decoder *decoder,
+			       const uint8_t **at, struct event *event)
+{
+	unsigned tag = *(*at)++;
+	unsigned kind = tag & TRACE_EVENT_KIND_MASK;
+	int count, error;
+
+	if (__builtin_expect(!tag_is_known(tag), 0)) {
+		decoder->problem = "its tag is not known";
+		return -EPROTO;
+	}
+	if (decode_advance(decoder, varint_read(at, decoder->end)))
+		return -EPROTO;
+	memset(event, 0, sizeof(*event));
+	event->tick = decode_tick(decoder);
+	if (kind < TRACE_EVENT_RSS) {
+		error = decode_stack(decoder, at,
+				     (tag & TRACE_EVENT_TRUNCATED) != 0);
+		if (__builtin_expect(error, 0))
+			return error < 0 ? error : -EPROTO;
+		event->stack = decoder->frames[decoder->depth].node;
+	}
+	count = decode_body(decoder, at, kind, event);
+	if (count > 0 &&
+	    __builtin_expect(!size_is_possible(&event[count - 1]), 0)) {
+		decoder->problem = "its size is beyond the address space";
+		return -EPROTO;
+	}
+	return count;
 }
 
 int event_decode(struct event_decoder *decoder, struct event *items, size_t max,

@@ -310,9 +310,9 @@ static void put_wild(struct gen_state *state, struct gen_thread *thread)
 	    random_wide(random, random_below(random, 50) ? 16 : 32);
 	struct event event = {
 	    .addr = random_wide(random, 64),
-	    .size = random_wide(random, 64),
-	    .a = random_wide(random, 64),
-	    .b = random_wide(random, 64),
+	    .size = random_wide(random, 48),
+	    .a = random_wide(random, 48),
+	    .b = random_wide(random, 48),
 	    .fd = (int32_t)random_u64(random),
 	};
 
