@@ -40,6 +40,7 @@ static const char *const passed_over[] = {
 	"aligned_alloc", "posix_memalign", "strdup", "__strdup", "strndup",
 	"__strndup", "xmalloc*", "xcalloc", "xrealloc*", "xstrdup",
 	"g_malloc*", "g_realloc*", "g_strdup*", "g_try_malloc*",
+	"zmalloc*", "zcalloc*", "zrealloc*", "ztrymalloc*", "ztrycalloc*",
 	/* C++ */
 	"operator new*", "std::*", "__gnu_cxx::*", "__cxa_allocate_exception",
 	"boost::container::new_allocator*",
