@@ -23,7 +23,7 @@ static const char blank[] = " \t\r\n";
 static int spec_init(struct spec *spec, const char *path)
 {
 	memset(spec, 0, sizeof(*spec));
-	for (size_t i = 0; page_formats[i] && i < SPEC_PAGES_MAX; i++)
+	for (size_t i = 0; i < SPEC_PAGES_MAX && page_formats[i]; i++)
 		spec->pages[spec->page_count++] = page_formats[i];
 	spec->path = arena_copy(&spec->arena, path, strlen(path));
 	return spec->path ? 0 : -ENOMEM;

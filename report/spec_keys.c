@@ -160,7 +160,7 @@ bool artifact_is_of_trace(const struct artifact_format *artifact)
 static int set_artifacts(struct spec_view *view, const char *value,
 			 struct arena *arena, struct diag *diag)
 {
-	const struct artifact_format *formats[NAMES_MAX];
+	const struct artifact_format *formats[NAMES_MAX] = { NULL };
 	const char *names[NAMES_MAX] = { NULL };
 	int found[SPEC_ARTIFACTS_MAX];
 	size_t count = 0;

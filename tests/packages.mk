@@ -14,9 +14,9 @@ packages.build := gcc make libc6-dev pkg-config libdw-dev libelf-dev \
 packages.demo  := $(packages.build) sqlite3
 packages.check := $(packages.demo) g++ binutils libcmocka-dev valgrind \
                   heaptrack python3 python3-jsonschema libjson-perl chromium \
-                  redis-server redis-tools clang libclang-rt-14-dev perl zstd cmark procps \
-                  libjemalloc2 libxml2-utils file rustc dwz xz-utils
-
+                  redis-server redis-tools clang libclang-rt-14-dev perl \
+                  zstd cmark procps libjemalloc2 libxml2-utils file rustc dwz \
+                  xz-utils cppcheck
 
 .PHONY: packages-build packages-demo packages-check
 

@@ -51,8 +51,11 @@ outputs() {
 	make -j"$jobs" test-tools && tests/output/check_outputs.py
 }
 
-suite build make -j"$jobs" all
+suite build make -j"$jobs" CFLAGS=-Werror all
 suite build-asan make -j"$jobs" MODE=asan build/asan/memprof-report
+suite build-clang make -j"$jobs" OBJ=build/clang MODE=debug CC=clang \
+	CFLAGS=-Werror all test-tools unit-build
+suite analyse tests/tools/analyse.sh
 suite layers tests/tools/check_layers.py
 suite docs tests/tools/check_docs.py
 suite unit make -j"$jobs" unit MODE=asan

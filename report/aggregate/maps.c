@@ -126,10 +126,10 @@ static void add_mmap_details(struct table_maker *table,
 	table_add(table, cell_none());
 	table_add(table, cell_text(protection_text(scope, prot)));
 	table_add(table, cell_text(flags_text(scope, flags)));
-	table_add(table, flags & MAP_ANONYMOUS ? cell_none()
-					       : cell_signed(event->fd));
-	table_add(table, flags & MAP_ANONYMOUS ? cell_none()
-					       : cell_count(event->b));
+	table_add(table, (flags & MAP_ANONYMOUS) ? cell_none()
+						 : cell_signed(event->fd));
+	table_add(table, (flags & MAP_ANONYMOUS) ? cell_none()
+						 : cell_count(event->b));
 }
 
 static void add_map(struct table_maker *table, const struct scope *scope,

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void diag_fill(struct diag *diag, const char *file, uint64_t offset,
-		      uint32_t line, const char *format, va_list args)
+__attribute__((format(printf, 5, 0))) static void
+diag_fill(struct diag *diag, const char *file, uint64_t offset, uint32_t line,
+	  const char *format, va_list args)
 {
 	snprintf(diag->file, sizeof(diag->file), "%s", file ? file : "");
 	diag->offset = offset;

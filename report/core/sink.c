@@ -52,28 +52,31 @@ void sink_puts(struct sink *sink, const char *text)
 void sink_printf(struct sink *sink, const char *format, ...)
 {
 	char small[512];
-	char *text = small;
+	char *large;
 	va_list args;
 	int len;
 
 	va_start(args, format);
 	len = vsnprintf(small, sizeof(small), format, args);
 	va_end(args);
-	if (len < 0)
+	if (len < 0) {
+		sink->error = sink->error ? sink->error : -EOVERFLOW;
 		return;
-	if ((size_t)len >= sizeof(small)) {
-		text = malloc((size_t)len + 1);
-		if (!text) {
-			sink->error = -ENOMEM;
-			return;
-		}
-		va_start(args, format);
-		vsnprintf(text, (size_t)len + 1, format, args);
-		va_end(args);
 	}
-	sink_write(sink, text, (size_t)len);
-	if (text != small)
-		free(text);
+	if ((size_t)len < sizeof(small)) {
+		sink_write(sink, small, (size_t)len);
+		return;
+	}
+	large = malloc((size_t)len + 1);
+	if (!large) {
+		sink->error = sink->error ? sink->error : -ENOMEM;
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(large, (size_t)len + 1, format, args);
+	va_end(args);
+	sink_write(sink, large, (size_t)len);
+	free(large);
 }
 
 int sink_done(struct sink *sink)

@@ -219,8 +219,8 @@ static void leave_inlines(struct body_loader *loader, unsigned int depth)
 	}
 }
 
-static enum die_visit enter_inline(struct body_loader *loader, Dwarf_Die *die,
-				   unsigned int depth)
+static enum die_visit enter_inline(struct body_loader *loader,
+				   const Dwarf_Die *die, unsigned int depth)
 {
 	struct unit_function *function = loader->function;
 	struct unit_inline *call = vec_push(&function->inlines);

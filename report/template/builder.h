@@ -59,7 +59,8 @@ int builder_add_blocks(struct builder *builder, cmark_node *parent,
 /* The same for the pieces of text from @first up to @end (NULL: all).
    @line: of @first. */
 int builder_add_inlines(struct builder *builder, cmark_node *parent,
-			cmark_node *first, cmark_node *end, uint32_t line);
+			cmark_node *first, const cmark_node *end,
+			uint32_t line);
 
 /* Adds the value that @text names. */
 int builder_add_value(struct builder *builder, cmark_node *parent,

@@ -151,7 +151,8 @@ static int add_node(struct builder *builder, cmark_node *parent,
 }
 
 int builder_add_inlines(struct builder *builder, cmark_node *parent,
-			cmark_node *first, cmark_node *end, uint32_t line)
+			cmark_node *first, const cmark_node *end,
+			uint32_t line)
 {
 	int error = 0;
 
