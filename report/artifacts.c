@@ -15,6 +15,7 @@
 #include "report/core/sink.h"
 #include "report/core/text.h"
 #include "report/core/vec.h"
+#include "report/manifest.h"
 #include "report/output/artifact.h"
 #include "report/output/page.h"
 #include "report/pipeline.h"
@@ -26,6 +27,7 @@ enum { TOP_ROWS = 20 };
  * struct artifacts - figures made so far
  * @list:  what pages may show
  * @links: artifacts written
+ * @files: base names of all files written
  * @trees: by view: merged by function, NULL until asked for
  */
 struct artifacts {
@@ -41,6 +43,11 @@ struct artifacts {
 		size_t count;
 		size_t capacity;
 	} links;
+	struct {
+		const char **items;
+		size_t count;
+		size_t capacity;
+	} files;
 	const struct figure **trees;
 	const struct figure *timeline;
 	bool failed;
@@ -177,12 +184,14 @@ static int write_file(struct artifacts *artifacts, const char *name,
 	char *path = arena_printf(arena, "%s/%s", artifacts->directory, name);
 	char *temporary = arena_printf(arena, "%s/.%s.tmp",
 				       artifacts->directory, name);
+	const char **written = vec_push(&artifacts->files);
 	struct sink sink;
 	FILE *file;
 	int status, done;
 
-	if (!path || !temporary)
+	if (!path || !temporary || !written)
 		return -ENOMEM;
+	*written = name;
 	file = fopen(temporary, "wbe");
 	if (!file)
 		return file_fail(diag, path, -errno);
@@ -297,6 +306,14 @@ static int write_view_artifacts(struct artifacts *artifacts, size_t index,
 	return status;
 }
 
+/* What the program was called as, which a symbolic link may hide. */
+static const char *program_name(const struct run *run)
+{
+	return text_basename(run->argument_count && run->arguments[0][0]
+				     ? run->arguments[0]
+				     : run->executable);
+}
+
 static int write_pages(struct artifacts *artifacts, struct diag *diag)
 {
 	struct pipeline *pipeline = artifacts->pipeline;
@@ -306,9 +323,7 @@ static int write_pages(struct artifacts *artifacts, struct diag *diag)
 				 ? spec->title
 				 : arena_printf(pipeline->scope.arena,
 						"Memory profile of %s",
-						text_basename(
-							pipeline->run
-								.executable)),
+						program_name(&pipeline->run)),
 		.figures = artifacts->list.items,
 		.figure_count = artifacts->list.count,
 		.links = artifacts->links.items,
@@ -370,9 +385,13 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 		status = -ENOMEM;
 	if (status == 0)
 		status = write_pages(&artifacts, diag);
+	if (status == 0)
+		status = manifest_update(directory, artifacts.files.items,
+					 artifacts.files.count, diag);
 	progress_clear(&pipeline->progress);
 	vec_done(&artifacts.list);
 	vec_done(&artifacts.links);
+	vec_done(&artifacts.files);
 	return status;
 }
 

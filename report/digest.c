@@ -10,6 +10,7 @@
 #include "report/engine/engine.h"
 #include "report/pipeline.h"
 #include "report/spec.h"
+#include "report/symbol/symbol.h"
 
 static const char *plural(size_t count)
 {
@@ -182,4 +183,16 @@ void digest_warn(const struct pipeline *pipeline, FILE *out)
 	if (damage->count > 20)
 		fprintf(out, "memprof-report: … and %zu more\n",
 			damage->count - 20);
+}
+
+void digest_symbols(const struct pipeline *pipeline, FILE *out)
+{
+	size_t count;
+	const struct symbol_module_status *rows =
+		symbols_module_status(pipeline->symbols, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].note && rows[i].note[0])
+			fprintf(out, "memprof-report: %s: %s\n",
+				rows[i].module->name, rows[i].note);
 }

@@ -20,4 +20,7 @@ void digest_check(const struct pipeline *pipeline, FILE *out);
 /* The damage, one line each, as warnings. */
 void digest_warn(const struct pipeline *pipeline, FILE *out);
 
+/* --verbose: modules whose symbols could not be read well, and why. */
+void digest_symbols(const struct pipeline *pipeline, FILE *out);
+
 #endif /* REPORT_DIGEST_H */

@@ -158,6 +158,8 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 		status = write_report(&pipeline, trace, &diag);
 	if (status == 0 && cli->mode == CLI_VIEW)
 		status = write_view(&pipeline, &diag);
+	if (status == 0 && cli->verbose)
+		digest_symbols(&pipeline, stderr);
 	if (status) {
 		if (!diag.text[0])
 			diag_set(&diag, status, trace, DIAG_NO_OFFSET, "%s",

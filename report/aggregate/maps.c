@@ -75,7 +75,7 @@ static struct figure *finish(struct table_maker *table,
 static const struct figure_column map_columns[] = {
 	{ "call", "Call", "mmaps", CELL_TEXT },
 	{ "timestamp", "Time", NULL, CELL_SECONDS },
-	{ "thread", "Thread", NULL, CELL_COUNT },
+	{ "thread", "Thread", NULL, CELL_ID },
 	{ "address", "Address", NULL, CELL_ADDRESS },
 	{ "length", "Length", NULL, CELL_BYTES },
 	{ "new_address", "New address", NULL, CELL_ADDRESS },
@@ -143,7 +143,7 @@ static void add_map(struct table_maker *table, const struct scope *scope,
 	table_row(table);
 	table_add(table, cell_text(name));
 	table_add(table, cell_seconds(run_seconds(scope->run, event->tick)));
-	table_add(table, cell_count(call->thread));
+	table_add(table, cell_id(call->thread));
 	table_add(table, cell_address(event->addr));
 	table_add(table, cell_bytes(event->size));
 	if (event->kind == EVENT_MMAP) {
@@ -172,7 +172,7 @@ const struct figure *maps_mmaps(const struct maps *maps,
 
 static const struct figure_column mallopt_columns[] = {
 	{ "timestamp", "Time", NULL, CELL_SECONDS },
-	{ "thread", "Thread", NULL, CELL_COUNT },
+	{ "thread", "Thread", NULL, CELL_ID },
 	{ "raw_param", "Parameter number", "mallopts", CELL_SIGNED },
 	{ "param", "Parameter", "mallopts", CELL_TEXT },
 	{ "value", "Value", NULL, CELL_SIGNED },
@@ -221,7 +221,7 @@ const struct figure *maps_mallopts(const struct maps *maps,
 		table_row(&table);
 		table_add(&table, cell_seconds(run_seconds(scope->run,
 							   event->tick)));
-		table_add(&table, cell_count(call->thread));
+		table_add(&table, cell_id(call->thread));
 		table_add(&table, cell_signed((int64_t)event->addr));
 		table_add(&table,
 			  cell_text(mallopt_name((int64_t)event->addr)));

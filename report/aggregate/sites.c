@@ -14,7 +14,6 @@
 
 struct site {
 	const struct symbol_frame *frame;
-	uint64_t pc_key;
 	uint64_t cost[SITE_COST_COUNT];
 	uint64_t groups;
 };
@@ -29,6 +28,9 @@ struct sites {
 	uint64_t quality_bytes[SYMBOL_QUALITY_COUNT];
 };
 
+/* How far above an unnamed frame a wrapper is looked for. */
+enum { UNNAMED_MAX = 3 };
+
 /*
  * Functions that programs do not think of as the ones that allocate: the
  * allocator's own, the plumbing of standard libraries, and wrappers that every
@@ -41,6 +43,9 @@ static const char *const passed_over[] = {
 	"__strndup", "xmalloc*", "xcalloc", "xrealloc*", "xstrdup",
 	"g_malloc*", "g_realloc*", "g_strdup*", "g_try_malloc*",
 	"zmalloc*", "zcalloc*", "zrealloc*", "ztrymalloc*", "ztrycalloc*",
+	"sqlite3Malloc*", "sqlite3_malloc*", "sqlite3Realloc*",
+	"sqlite3_realloc*", "sqlite3DbMalloc*", "sqlite3DbRealloc*",
+	"sqlite3DbStrDup", "sqlite3DbStrNDup",
 	/* C++ */
 	"operator new*", "std::*", "__gnu_cxx::*", "__cxa_allocate_exception",
 	"boost::container::new_allocator*",
@@ -67,30 +72,37 @@ static bool is_allocator(const char *function)
 	return false;
 }
 
-/* The frame that stands for @stack, NULL for the empty stack. */
-static const struct symbol_frame *
-site_frame(const struct scope *scope, uint32_t stack, uint64_t *ret_pc_key)
+/*
+ * The frame that stands for @stack, NULL for the empty stack.  An unnamed frame
+ * is only a candidate: in a stripped library what lies right below a known
+ * wrapper (libsqlite3.so.0+0xa7504 below sqlite3Malloc) belongs to it.
+ */
+static const struct symbol_frame *site_frame(const struct scope *scope,
+					     uint32_t stack)
 {
 	const struct stacks_node *nodes = scope->stacks->nodes;
-	const struct symbol_frame *innermost = NULL;
+	const struct symbol_frame *innermost = NULL, *candidate = NULL;
+	int unnamed = 0;
 
 	for (; stack != STACKS_ROOT; stack = nodes[stack].parent) {
 		size_t count;
 		const struct symbol_frame *frames = symbols_resolve(
 			scope->symbols, nodes[stack].pc_key, &count);
 
-		if (!innermost) {
-			innermost = frames;
-			*ret_pc_key = nodes[stack].pc_key;
-		}
+		innermost = innermost ? innermost : frames;
 		for (size_t i = 0; i < count; i++) {
-			if (is_allocator(frames[i].function))
+			if (is_allocator(frames[i].function)) {
+				candidate = NULL;
+				unnamed = 0;
 				continue;
-			*ret_pc_key = nodes[stack].pc_key;
-			return &frames[i];
+			}
+			candidate = candidate ? candidate : &frames[i];
+			if (frames[i].quality > SYMBOL_MODULE ||
+			    ++unnamed == UNNAMED_MAX)
+				return candidate;
 		}
 	}
-	return innermost;
+	return candidate ? candidate : innermost;
 }
 
 static void site_add(struct site *site, const struct group *group)
@@ -107,9 +119,7 @@ static void site_add(struct site *site, const struct group *group)
 static bool sites_add(struct sites *sites, const struct scope *scope,
 		      const struct group *group)
 {
-	uint64_t pc_key = 0;
-	const struct symbol_frame *frame =
-		site_frame(scope, group->stack, &pc_key);
+	const struct symbol_frame *frame = site_frame(scope, group->stack);
 	struct site *site;
 
 	site_add(&sites->total, group);
@@ -123,7 +133,6 @@ static bool sites_add(struct sites *sites, const struct scope *scope,
 			return false;
 	site = &sites->rows.items[frame->id];
 	site->frame = frame;
-	site->pc_key = pc_key;
 	site_add(site, group);
 	return true;
 }

@@ -79,7 +79,7 @@ const struct figure *summary_head(const struct scope *scope)
 		{ "program", "Program", "program", cell_text(run->executable) },
 		{ "arguments", "Command", "arguments",
 		  { .kind = list ? CELL_LIST : CELL_NONE, .list = list } },
-		{ "pid", "Process", NULL, cell_or_none(cell_count(run->pid),
+		{ "pid", "Process", NULL, cell_or_none(cell_id(run->pid),
 						       run->pid != 0) },
 		{ "start", "Started", NULL,
 		  cell_or_none((struct cell){ .kind = CELL_DATE,
@@ -90,7 +90,7 @@ const struct figure *summary_head(const struct scope *scope)
 		{ "end", "Ended", "end", cell_text(summary_end_text(scope)) },
 		{ "peak_bytes", "Peak", "peak_bytes",
 		  cell_bytes(totals->peak_bytes) },
-		{ "peak_blocks", "Blocks at the peak", "peak_bytes",
+		{ "peak_blocks", "Blocks at the peak", "peak_blocks",
 		  cell_count(totals->peak_count) },
 		{ "peak_usable_bytes", "Usable at the peak", "usable_bytes",
 		  cell_or_none(cell_bytes(totals->peak_usable),
@@ -108,7 +108,7 @@ const struct figure *summary_head(const struct scope *scope)
 		{ "allocated_bytes", "Allocated", "allocated_bytes",
 		  cell_bytes(totals->allocated_bytes) },
 		{ "frees", "Frees", "frees", cell_count(totals->freed_count) },
-		{ "reallocs", "Reallocs among them", "allocations",
+		{ "reallocs", "Reallocs", "reallocs",
 		  cell_count(totals->realloc_count) },
 		{ "temporary", "Temporary allocations", "temporary",
 		  cell_count(totals->temporary_count) },
@@ -265,8 +265,8 @@ const struct figure *summary_completeness(const struct scope *scope)
 }
 
 static const struct figure_column thread_columns[] = {
-	{ "thread", "Thread", "threads", CELL_COUNT },
-	{ "tid", "Kernel id", NULL, CELL_COUNT },
+	{ "thread", "Thread", "threads", CELL_ID },
+	{ "tid", "Kernel id", NULL, CELL_ID },
 	{ "name", "Name", NULL, CELL_TEXT },
 	{ "start", "First seen", NULL, CELL_SECONDS },
 	{ "end", "Ended", NULL, CELL_SECONDS },
@@ -283,8 +283,8 @@ const struct figure *summary_threads(const struct scope *scope)
 		const struct run_thread *thread = &run->threads[i];
 
 		table_row(&table);
-		table_add(&table, cell_count(thread->number));
-		table_add(&table, cell_or_none(cell_count(thread->tid),
+		table_add(&table, cell_id(thread->number));
+		table_add(&table, cell_or_none(cell_id(thread->tid),
 					       thread->tid != 0));
 		table_add(&table, cell_or_none(cell_text(thread->name),
 					       thread->name[0] != '\0'));
@@ -381,16 +381,18 @@ const struct figure *summary_timeline(const struct scope *scope)
 		seconds[i] = run_seconds(run, levels_bin_tick(levels, i + 1));
 	curves[0] = (struct figure_curve){
 		"live_bytes", "Live bytes", "live_bytes", CELL_BYTES,
-		level_values(scope, levels->bytes, count)
+		level_values(scope, levels->bytes, count), 0
 	};
 	curves[1] = (struct figure_curve){
 		"live_blocks", "Live blocks", "live_blocks", CELL_COUNT,
-		level_values(scope, levels->blocks, count)
+		level_values(scope, levels->blocks, count), 0
 	};
 	curves[2] = (struct figure_curve){
 		"rss", "Resident memory", "rss", CELL_BYTES,
-		level_values(scope, levels->rss, count)
+		level_values(scope, levels->rss, count), 0
 	};
+	while (curves[2].start < count && !levels->rss[curves[2].start])
+		curves[2].start++;
 	if (!curves[0].values || !curves[1].values || !curves[2].values)
 		return NULL;
 	mark->seconds = run_seconds(run, totals->peak_tick);

@@ -195,22 +195,22 @@ static struct figure *with_totals(const struct view *view,
 }
 
 static const struct figure_column allocation_columns[] = {
-	{ "id", "Number", NULL, CELL_COUNT },
+	{ "id", "Number", NULL, CELL_ID },
 	{ "address", "Address", NULL, CELL_ADDRESS },
 	{ "size", "Size", "allocated_bytes", CELL_BYTES },
 	{ "usable_size", "Usable", "usable_bytes", CELL_BYTES },
 	{ "timestamp", "Time", NULL, CELL_SECONDS },
 	{ "timestamp_relative", "Of the run", NULL, CELL_RATIO },
-	{ "thread", "Thread", "threads", CELL_COUNT },
+	{ "thread", "Thread", "threads", CELL_ID },
 	{ "thread_name", "Thread name", NULL, CELL_TEXT },
 	{ "call", "Call", NULL, CELL_TEXT },
 	{ "deallocation_timestamp", "Freed at", NULL, CELL_SECONDS },
-	{ "deallocation_thread", "Freed by thread", NULL, CELL_COUNT },
+	{ "deallocation_thread", "Freed by thread", NULL, CELL_ID },
 	{ "deallocation_call", "Freed by", NULL, CELL_TEXT },
 	{ "lifetime", "Lifetime", "lifetime", CELL_SECONDS },
 	{ "temporary", "Temporary", "temporary", CELL_FLAG },
 	{ "position_in_chain", "Reallocs before", NULL, CELL_COUNT },
-	{ "backtrace_id", "Backtrace number", "group", CELL_COUNT },
+	{ "backtrace_id", "Backtrace number", "group", CELL_ID },
 	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
 	{ "deallocation_backtrace", "Freed from", "backtrace", CELL_STACK },
 };
@@ -222,22 +222,20 @@ static void add_deallocation(struct table_maker *table,
 			     const struct record *record)
 {
 	const struct run *run = scope->run;
-	uint64_t end = record->free_tick;
+	double end = run_seconds(run, record->free_tick);
 
 	if (record_is_leaked(record)) {
-		table_add(table, cell_none());
-		table_add(table, cell_none());
-		table_add(table, cell_none());
-		end = run->last_tick;
-	} else {
-		table_add(table, cell_seconds(run_seconds(run, end)));
-		table_add(table, cell_count(record->free_thread));
-		table_add(table, record->free_call
-				 ? cell_text(event_call_name(record->free_call))
-				 : cell_none());
+		for (int i = 0; i < 4; i++)
+			table_add(table, cell_none());
+		return;
 	}
-	table_add(table, cell_seconds(run_seconds(run, end) -
-				      run_seconds(run, record->alloc_tick)));
+	table_add(table, cell_seconds(end));
+	table_add(table, cell_id(record->free_thread));
+	table_add(table, record->free_call
+			 ? cell_text(event_call_name(record->free_call))
+			 : cell_none());
+	table_add(table,
+		  cell_seconds(end - run_seconds(run, record->alloc_tick)));
 }
 
 static void add_allocation(struct table_maker *table, const struct scope *scope,
@@ -248,21 +246,21 @@ static void add_allocation(struct table_maker *table, const struct scope *scope,
 	double seconds = run_seconds(run, record->alloc_tick);
 	double duration = run_duration(run);
 
-	table_add(table, cell_count(record->id));
+	table_add(table, cell_id(record->id));
 	table_add(table, cell_address(record->addr));
 	table_add(table, cell_bytes(record->size));
 	table_add(table, run->has_usable ? cell_bytes(record->usable)
 					 : cell_none());
 	table_add(table, cell_seconds(seconds));
 	table_add(table, cell_ratio(duration > 0 ? seconds / duration : 0));
-	table_add(table, cell_count(record->thread));
+	table_add(table, cell_id(record->thread));
 	table_add(table, thread && thread->name[0] ? cell_text(thread->name)
 						   : cell_none());
 	table_add(table, cell_text(event_call_name(record->call)));
 	add_deallocation(table, scope, record);
 	table_add(table, cell_flag(record->is_temporary));
 	table_add(table, cell_count(record->chain_position));
-	table_add(table, cell_count(record->group));
+	table_add(table, cell_id(record->group));
 	table_add(table, cell_stack(scope_stack(scope, record->stack)));
 	table_add(table, record->free_stack
 			 ? cell_stack(scope_stack(scope, record->free_stack))
@@ -391,7 +389,7 @@ static struct group_row *sorted_groups(const struct view *view,
 	{ prefix "interval", words "interval", NULL, CELL_SECONDS }
 
 static const struct figure_column group_columns[] = {
-	{ "backtrace_id", "Backtrace number", "group", CELL_COUNT },
+	{ "backtrace_id", "Backtrace number", "group", CELL_ID },
 	GROUP_COLUMNS("only_matched_", "Matched: "),
 	GROUP_COLUMNS("all_", "All: "),
 	{ "all_temporary_count", "All: temporary", "temporary", CELL_COUNT },
@@ -436,7 +434,7 @@ static void add_group(struct table_maker *table, const struct scope *scope,
 	};
 
 	table_row(table);
-	table_add(table, cell_count(number));
+	table_add(table, cell_id(number));
 	add_group_half(table, scope, matched);
 	add_group_half(table, scope, &all);
 	table_add(table, cell_count(group->temporary_count));

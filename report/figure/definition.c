@@ -14,6 +14,11 @@ const struct definition definitions[] = {
 	  "The largest sum of requested bytes of all blocks alive at one "
 	  "moment. Requested bytes are what the program asked for, not what "
 	  "its allocator took." },
+	{ "peak_blocks", "Blocks at the peak",
+	  "Number of blocks alive at the moment of the peak." },
+	{ "reallocs", "Reallocs",
+	  "Calls of realloc that gave a block. Each counts as one allocation "
+	  "and, where there was a block before, as one free." },
 	{ "peak_time", "Time of the peak",
 	  "When the peak was first reached, in seconds from the start." },
 	{ "end_bytes", "Live at the end",
@@ -32,7 +37,9 @@ const struct definition definitions[] = {
 	  "Sum of the requested bytes of all allocations, freed or not." },
 	{ "temporary", "Temporary",
 	  "Allocations freed by the very next allocation-related call of the "
-	  "same thread." },
+	  "same thread. heaptrack's figure is higher: it also counts a free "
+	  "that follows an allocation of another block of the same size and "
+	  "backtrace." },
 	{ "usable_bytes", "Usable",
 	  "What the allocator set aside for the blocks "
 	  "(malloc_usable_size), at the peak of requested bytes." },
@@ -77,8 +84,7 @@ const struct definition definitions[] = {
 	  "its free was lost or not traced. The earlier block counts as freed "
 	  "at that moment." },
 	{ "lifetime", "Lifetime",
-	  "From the allocation to the call that freed it; for a leaked block "
-	  "to the end of the trace." },
+	  "From the allocation to the call that freed it." },
 	{ "mmaps", "Maps",
 	  "Calls of mmap, munmap and mremap made through the C library." },
 	{ "mallopts", "mallopt calls", "Calls that tuned the allocator." },

@@ -20,6 +20,7 @@ enum cell_kind {
 	CELL_NONE,    /* no value: a dash for people, absent in JSON */
 	CELL_COUNT,   /* .count */
 	CELL_BYTES,   /* .count */
+	CELL_ID,      /* .count; a name more than a quantity: no separators */
 	CELL_SIGNED,  /* .number_signed */
 	CELL_SECONDS, /* .number, from the start of the run, or a duration */
 	CELL_RATIO,   /* .number, 0 to 1; percent for people */
@@ -94,13 +95,15 @@ struct figure_table {
 	size_t row_count;
 };
 
-/* One curve.  @values: one a point of the x axis. */
+/* One curve.  @values: one a point of the x axis; those before number @start
+   are not known. */
 struct figure_curve {
 	const char *key;
 	const char *label;
 	const char *definition;
 	enum cell_kind kind; /* CELL_BYTES or CELL_COUNT */
 	const double *values;
+	size_t start;
 };
 
 /* A moment worth a mark on the x axis ("peak"). */
@@ -224,6 +227,10 @@ static inline struct cell cell_count(uint64_t n)
 static inline struct cell cell_bytes(uint64_t n)
 {
 	return (struct cell){ .kind = CELL_BYTES, .count = n };
+}
+static inline struct cell cell_id(uint64_t n)
+{
+	return (struct cell){ .kind = CELL_ID, .count = n };
 }
 static inline struct cell cell_signed(int64_t n)
 {

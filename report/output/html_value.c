@@ -90,6 +90,7 @@ void html_value(struct html *html, const struct cell *cell)
 	switch (cell->kind) {
 	case CELL_COUNT:
 	case CELL_BYTES:
+	case CELL_ID:
 	case CELL_SIGNED:
 	case CELL_SECONDS:
 	case CELL_RATIO:

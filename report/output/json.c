@@ -157,6 +157,7 @@ static json_t *cell_json(struct json_writing *writing, const char *key,
 		break;
 	case CELL_COUNT:
 	case CELL_BYTES:
+	case CELL_ID:
 		return integer_json(writing, key, cell->count);
 	case CELL_SIGNED:
 		return json_integer((json_int_t)cell->number_signed);
@@ -235,11 +236,14 @@ static json_t *table_json(struct json_writing *writing,
 }
 
 static json_t *values_json(struct json_writing *writing, const char *key,
-			   const double *values, size_t count, bool is_whole)
+			   const double *values, size_t start, size_t count,
+			   bool is_whole)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < count && !writing->error; i++) {
+	for (size_t i = 0; i < start; i++)
+		item_append(writing, array, key, json_null());
+	for (size_t i = start; i < count && !writing->error; i++) {
 		json_t *value = real_json(writing, key, values[i], 1e9);
 
 		if (value && is_whole && values[i] >= 0 && values[i] < 9e18) {
@@ -260,12 +264,13 @@ static json_t *series_json(struct json_writing *writing,
 
 	scalars_set(writing, object, figure);
 	member_set(writing, object, "seconds",
-		   values_json(writing, "seconds", series->seconds,
+		   values_json(writing, "seconds", series->seconds, 0,
 			       series->point_count, false));
 	for (size_t i = 0; i < series->curve_count; i++)
 		member_set(writing, object, series->curves[i].key,
 			   values_json(writing, series->curves[i].key,
 				       series->curves[i].values,
+				       series->curves[i].start,
 				       series->point_count, true));
 	for (size_t i = 0; i < series->mark_count; i++) {
 		const struct figure_mark *mark = &series->marks[i];

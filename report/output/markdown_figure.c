@@ -30,6 +30,17 @@ static void stack_write(struct sink *out, const struct figure_stack *stack,
 			    stack->count - shown);
 }
 
+/* @write: markdown_code() in a table, markdown_code_outside() elsewhere. */
+static void list_write(struct sink *out, const struct figure_list *list,
+		       void (*write)(struct sink *, const char *, size_t),
+		       const struct markdown_limits *limits)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		sink_puts(out, i ? " " : "");
+		write(out, list->items[i], limits->letters);
+	}
+}
+
 /* @is_name: texts are names, whatever they look like. */
 static void cell_write(struct sink *out, const struct cell *cell, bool is_name,
 		       const struct markdown_limits *limits)
@@ -46,11 +57,7 @@ static void cell_write(struct sink *out, const struct cell *cell, bool is_name,
 	} else if (cell->kind == CELL_STACK) {
 		stack_write(out, cell->stack, limits);
 	} else if (cell->kind == CELL_LIST) {
-		for (size_t i = 0; i < cell->list->count; i++) {
-			sink_puts(out, i ? " " : "");
-			markdown_code(out, cell->list->items[i],
-				      limits->letters);
-		}
+		list_write(out, cell->list, markdown_code, limits);
 	} else {
 		sink_puts(out, "\xe2\x80\x93");
 	}
@@ -61,6 +68,8 @@ void markdown_value(struct sink *out, const struct cell *cell,
 {
 	if (cell->kind == CELL_TEXT && !value_is_prose(cell->text))
 		markdown_code_outside(out, cell->text, limits->letters * 3);
+	else if (cell->kind == CELL_LIST)
+		list_write(out, cell->list, markdown_code_outside, limits);
 	else
 		cell_write(out, cell, false, limits);
 }

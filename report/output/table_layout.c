@@ -39,6 +39,7 @@ static double cell_number(const struct figure_table *table, size_t row,
 	switch (cell->kind) {
 	case CELL_COUNT:
 	case CELL_BYTES:
+	case CELL_ID:
 		return (double)cell->count;
 	case CELL_SIGNED:
 		return (double)cell->number_signed;

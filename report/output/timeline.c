@@ -216,15 +216,20 @@ static void draw_path(struct timeline_drawing *draw, const struct panel *panel,
 	const struct figure_series *series = draw->series;
 	char level[56] = "", edge[56] = "";
 
-	svg_value(&draw->svg, "M0 ");
-	for (size_t i = 0; i < series->point_count; i++) {
+	format_point(edge, sizeof(edge), 'M',
+		     curve->start ? BOX * x_ratio(draw, series->seconds
+							[curve->start - 1])
+				  : 0);
+	svg_value(&draw->svg, edge);
+	svg_value(&draw->svg, " ");
+	for (size_t i = curve->start; i < series->point_count; i++) {
 		double x = BOX * x_ratio(draw, series->seconds[i]);
 		double y =
 			BOX * (1 - clean(curve->values[i]) / panel->top_value);
 		char next[56];
 
 		format_point(next, sizeof(next), 'V', y);
-		if (i == 0) {
+		if (i == curve->start) {
 			svg_value(&draw->svg, next + 1);
 		} else if (strcmp(next, level) != 0) {
 			svg_value(&draw->svg, edge);

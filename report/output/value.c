@@ -24,6 +24,9 @@ bool value_format(char *buf, size_t size, const struct cell *cell)
 	case CELL_BYTES:
 		units_format_bytes(buf, size, cell->count);
 		return true;
+	case CELL_ID:
+		snprintf(buf, size, "%" PRIu64, cell->count);
+		return true;
 	case CELL_SIGNED:
 		format_signed(buf, size, cell->number_signed);
 		return true;
@@ -77,6 +80,7 @@ bool value_format_plain(char *buf, size_t size, const struct cell *cell)
 	switch (cell->kind) {
 	case CELL_COUNT:
 	case CELL_BYTES:
+	case CELL_ID:
 		snprintf(buf, size, "%" PRIu64, cell->count);
 		return true;
 	case CELL_SIGNED:
@@ -101,7 +105,7 @@ bool value_format_plain(char *buf, size_t size, const struct cell *cell)
 bool value_is_numeric(enum cell_kind kind)
 {
 	return kind == CELL_COUNT || kind == CELL_BYTES ||
-	       kind == CELL_SIGNED || kind == CELL_SECONDS ||
+	       kind == CELL_ID || kind == CELL_SIGNED || kind == CELL_SECONDS ||
 	       kind == CELL_RATIO;
 }
 

@@ -199,10 +199,14 @@ int image_find(struct image *image, struct names *names, uint64_t addr,
 	ret->count = 0;
 	if (image->index && dwarf_index_find(image->index, addr, ret) < 0)
 		return -ENOMEM;
-	if (ret->count && ret->items[ret->count - 1].function)
-		return 0;
 	symbol = symtab_find(&image->symtab, addr);
 	if (!symbol)
+		return 0;
+	/* For a static C++ function DWARF has no linker name, and so no
+	   parameters: two overloads would read the same. */
+	if (ret->count && ret->items[ret->count - 1].function &&
+	    (strncmp(symbol->name, "_Z", 2) != 0 ||
+	     strchr(ret->items[ret->count - 1].function, '(')))
 		return 0;
 	outermost = ret->count ? &ret->items[ret->count - 1] : vec_push(ret);
 	if (!outermost)

@@ -225,11 +225,11 @@ const struct figure *sample_series(struct arena *arena, size_t points,
 			peak = i;
 	}
 	curves[0] = (struct figure_curve){ "live_bytes", "Live bytes",
-					   "live_bytes", CELL_BYTES, y[0] };
+					   "live_bytes", CELL_BYTES, y[0], 0 };
 	curves[1] = (struct figure_curve){ "rss", "Resident memory", "rss",
-					   CELL_BYTES, y[1] };
+					   CELL_BYTES, y[1], 0 };
 	curves[2] = (struct figure_curve){ "live_blocks", "Live blocks",
-					   "live_blocks", CELL_COUNT, y[2] };
+					   "live_blocks", CELL_COUNT, y[2], 0 };
 	*mark = (struct figure_mark){ points ? x[peak] : 0, "peak" };
 	*figure = (struct figure){
 		.kind = FIGURE_SERIES,

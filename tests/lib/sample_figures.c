@@ -163,11 +163,11 @@ static const struct figure *quality_make(struct arena *arena)
 	struct figure *figure = figure_make(arena, FIGURE_SCALARS,
 					    "symbol_quality", "Symbols");
 	static const struct figure_scalar scalars[] = {
-		{ "line_ratio", "Function and line", "symbol_quality",
+		{ "function_and_line", "Function and line", "symbol_quality",
 		  { .kind = CELL_RATIO, .number = 0.9714 } },
-		{ "function_ratio", "Function only", NULL,
+		{ "function_only", "Function only", NULL,
 		  { .kind = CELL_RATIO, .number = 0.0243 } },
-		{ "module_ratio", "Module only", NULL,
+		{ "module_only", "Module only", NULL,
 		  { .kind = CELL_RATIO, .number = 0.0043 } },
 	};
 
@@ -317,9 +317,9 @@ static const struct figure *timeline_make(struct arena *arena)
 		blocks[i] = 2100 * (0.2 + 0.8 * x * (1.4 - x));
 	}
 	curves[0] = (struct figure_curve){ "live_bytes", "Live bytes",
-					   "live_bytes", CELL_BYTES, bytes };
+					   "live_bytes", CELL_BYTES, bytes, 0 };
 	curves[1] = (struct figure_curve){ "live_blocks", "Live blocks",
-					   "live_blocks", CELL_COUNT, blocks };
+					   "live_blocks", CELL_COUNT, blocks, 0 };
 	figure->series.seconds = seconds;
 	figure->series.point_count = POINTS;
 	figure->series.curves = curves;
