@@ -219,6 +219,13 @@ static void note_losses(struct notes *notes)
 			  "The trace has no end record: the program was "
 			  "killed, or the file was copied while it ran. Live "
 			  "blocks are shown as leaked");
+	if (run->end == RUN_END_EXEC)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(arena,
+				       "The program replaced itself by %s, "
+				       "which this trace does not cover "
+				       "(memprof-record --children traces it)",
+				       run->exec_program));
 	if (run->live_events)
 		notes_add(notes, FIGURE_INFO,
 			  arena_printf(arena,
