@@ -89,7 +89,6 @@ static const struct option_row option_rows[] = {
 
 enum { OPTION_COUNT = sizeof(option_rows) / sizeof(option_rows[0]) };
 
-
 static int usage(struct diag *diag, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

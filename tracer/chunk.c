@@ -149,11 +149,11 @@ static void report_pending(struct context *ctx)
 	uint64_t count = atomic_exchange(&lost.pending, 0);
 	uint64_t tick = clock_before();
 	uint8_t payload[24], *p = payload;
-	struct chunk chunk = {.type = TRACE_CHUNK_LOST,
-			      .payload = payload,
-			      .len = sizeof(payload),
-			      .first_tick = tick,
-			      .last_tick = tick};
+	struct chunk chunk = { .type = TRACE_CHUNK_LOST,
+			       .payload = payload,
+			       .len = sizeof(payload),
+			       .first_tick = tick,
+			       .last_tick = tick };
 
 	p = put_u64(p, count);
 	p = put_u32(p, TRACE_LOST_WRITE);
@@ -196,11 +196,11 @@ void chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error)
 {
 	uint64_t tick = clock_before();
 	uint8_t payload[24], *p = payload;
-	struct chunk chunk = {.type = TRACE_CHUNK_LOST,
-			      .payload = payload,
-			      .len = sizeof(payload),
-			      .first_tick = tick,
-			      .last_tick = tick};
+	struct chunk chunk = { .type = TRACE_CHUNK_LOST,
+			       .payload = payload,
+			       .len = sizeof(payload),
+			       .first_tick = tick,
+			       .last_tick = tick };
 
 	p = put_u64(p, count);
 	p = put_u32(p, (uint32_t)reason);

@@ -97,9 +97,9 @@ void *heap_alloc(size_t size, size_t align)
 	p = (extent + sizeof(struct block) + align - 1) & ~(align - 1);
 	memset((void *)p, 0, size);
 	*get_block((void *)p) =
-	    (struct block){.size = size,
-			   .extent = (uint32_t)(extent - heap_base),
-			   .shift = shift};
+	    (struct block){ .size = size,
+			    .extent = (uint32_t)(extent - heap_base),
+			    .shift = shift };
 	return (void *)p;
 }
 

@@ -85,10 +85,10 @@ HOOK int munmap(void *addr, size_t length)
 HOOK void *mremap(void *old, size_t old_length, size_t new_length, int flags,
 		  ...)
 {
-	struct event_remap remap = {.old_addr = (uintptr_t)old,
-				    .old_length = old_length,
-				    .new_length = new_length,
-				    .flags = flags};
+	struct event_remap remap = { .old_addr = (uintptr_t)old,
+				     .old_length = old_length,
+				     .new_length = new_length,
+				     .flags = flags };
 	void *fixed = NULL;
 	va_list args;
 	void *p;

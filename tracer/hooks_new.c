@@ -88,7 +88,7 @@ struct operator
 	OP(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
 #define OPERATOR_INDEX(symbol) OP##symbol,
-#define OPERATOR_ENTRY(symbol) {.name = #symbol},
+#define OPERATOR_ENTRY(symbol) { .name = #symbol },
 enum { OPERATORS(OPERATOR_INDEX) OPERATOR_COUNT };
 static struct operator operators[] = {OPERATORS(OPERATOR_ENTRY)};
 
@@ -217,7 +217,7 @@ static void *call_new(struct operator* op, size_t size, uintptr_t a,
 {
 	uint64_t serial = tls.serial;
 	void *function = find(op, caller);
-	struct event_block block = {.kind = TRACE_EVENT_NEW, .size = size};
+	struct event_block block = { .kind = TRACE_EVENT_NEW, .size = size };
 	void *p;
 
 	if (!function)

@@ -144,7 +144,7 @@ static void collect_arguments(char **argv, const char *first, va_list args)
 	union {
 		const char *in;
 		char *out;
-	} arg = {.in = first};
+	} arg = { .in = first };
 
 	for (*argv = arg.out; *argv;)
 		*++argv = va_arg(args, char *);

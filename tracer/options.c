@@ -20,7 +20,7 @@ extern void *__libc_stack_end;
 struct program_start program_start_get(void)
 {
 	intptr_t *stack = __libc_stack_end;
-	struct program_start start = {.argc = (int)stack[0]};
+	struct program_start start = { .argc = (int)stack[0] };
 
 	start.argv = (char **)(stack + 1);
 	start.envp = start.argv + start.argc + 1;

@@ -85,10 +85,10 @@ int record_process(const struct program_start *start, bool has_live)
 {
 	struct clock_pair now = clock_read_pair();
 	uint8_t *payload = pool_map(CHUNK_PAYLOAD_MAX);
-	struct chunk chunk = {.type = TRACE_CHUNK_PROCESS,
-			      .payload = payload,
-			      .first_tick = now.tick,
-			      .last_tick = now.tick};
+	struct chunk chunk = { .type = TRACE_CHUNK_PROCESS,
+			       .payload = payload,
+			       .first_tick = now.tick,
+			       .last_tick = now.tick };
 	int err;
 
 	if (!payload)
@@ -107,11 +107,11 @@ void record_clock(void)
 	p = put_u64(p, now.tick);
 	p = put_u64(p, now.monotonic_ns);
 	put_u64(p, now.realtime_ns);
-	chunk_write(&(struct chunk){.type = TRACE_CHUNK_CLOCK,
-				    .payload = payload,
-				    .len = sizeof(payload),
-				    .first_tick = now.tick,
-				    .last_tick = now.tick});
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_CLOCK,
+				     .payload = payload,
+				     .len = sizeof(payload),
+				     .first_tick = now.tick,
+				     .last_tick = now.tick });
 }
 
 /* Safety: system call. */
@@ -139,11 +139,11 @@ void record_end(enum trace_end_how how, int status, const char *program,
 	p = put_u64(p, lost_count);
 	p = put_u64(p, get_peak_rss());
 	p = put_string(p, program ? program : "", len);
-	chunk_write(&(struct chunk){.type = TRACE_CHUNK_END,
-				    .payload = payload,
-				    .len = (size_t)(p - payload),
-				    .first_tick = now.tick,
-				    .last_tick = now.tick});
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_END,
+				     .payload = payload,
+				     .len = (size_t)(p - payload),
+				     .first_tick = now.tick,
+				     .last_tick = now.tick });
 }
 
 uint64_t record_resident_bytes(void)

@@ -27,7 +27,7 @@ struct text {
 static inline struct text text_init(char *buf, size_t cap)
 {
 	buf[0] = '\0';
-	return (struct text){.buf = buf, .cap = cap};
+	return (struct text){ .buf = buf, .cap = cap };
 }
 
 static inline void text_add_char(struct text *t, char c)

@@ -29,7 +29,7 @@ static struct {
 	dev_t dev;
 	ino_t ino;
 	char path[OPTIONS_PATH_MAX + 16];
-} file = {.fd = -1};
+} file = { .fd = -1 };
 
 const char *trace_file_path(void)
 {

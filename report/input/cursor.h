@@ -34,7 +34,7 @@ struct cursor {
 
 static inline struct cursor cursor_make(const uint8_t *data, size_t len)
 {
-	return (struct cursor){.at = data, .left = len};
+	return (struct cursor){ .at = data, .left = len };
 }
 
 /* Return: the next @len bytes, skipped; NULL beyond the end. */

@@ -106,7 +106,7 @@ static int chunk_read(struct lane_reader *reader, struct lane *lane,
 	uint8_t bytes[CHUNK_HEADER_LEN];
 	int result;
 
-	state->chunk = (struct chunk){.offset = where->offset};
+	state->chunk = (struct chunk){ .offset = where->offset };
 	reader->payload_bytes -= state->payload.capacity;
 	if (where->live_len) {
 		result = live_load(reader->live, where, &state->payload,

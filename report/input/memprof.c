@@ -160,8 +160,8 @@ static int measure_live(struct memprof *memprof, struct diag *diag)
 {
 	struct run *run = memprof->run;
 	struct chunk_payload payload = {0};
-	struct event_decoder decoder = {.interner = &memprof->interner,
-					.limit = UINT64_MAX};
+	struct event_decoder decoder = { .interner = &memprof->interner,
+					 .limit = UINT64_MAX };
 	struct event items[64];
 	int result = 0;
 

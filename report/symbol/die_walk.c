@@ -19,7 +19,7 @@ static bool die_ascend(const unsigned char *end, unsigned char *null,
 	} while (next < end && *next == 0);
 	if (next >= end)
 		return false;
-	*die = (Dwarf_Die){.addr = next, .cu = die->cu};
+	*die = (Dwarf_Die){ .addr = next, .cu = die->cu };
 	return true;
 }
 

@@ -43,7 +43,7 @@ static void scope_stack_enter(struct scope_stack *stack, unsigned int depth,
 {
 	if (stack->count < SCOPE_DEPTH_MAX)
 		stack->items[stack->count++] =
-		    (struct open_scope){.depth = depth, .index = index};
+		    (struct open_scope){ .depth = depth, .index = index };
 }
 
 struct unit_loader {
@@ -146,7 +146,7 @@ static enum die_visit visit_unit(Dwarf_Die *die, int tag, unsigned int depth,
 
 int dwarf_unit_load(struct dwarf_unit *unit, uint64_t code_start)
 {
-	struct unit_loader loader = {.unit = unit, .code_start = code_start};
+	struct unit_loader loader = { .unit = unit, .code_start = code_start };
 	int status;
 
 	if (unit->loaded)
@@ -262,7 +262,7 @@ static enum die_visit visit_body(Dwarf_Die *die, int tag, unsigned int depth,
 static void load_inlines(struct dwarf_unit *unit,
 			 struct unit_function *function)
 {
-	struct body_loader loader = {.function = function};
+	struct body_loader loader = { .function = function };
 
 	function->loaded = true;
 	die_walk(&function->die, unit->end, visit_body, &loader);

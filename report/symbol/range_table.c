@@ -64,7 +64,7 @@ struct range_cursor range_table_seek(const struct range_table *table,
 		else
 			high = middle;
 	}
-	return (struct range_cursor){.index = low};
+	return (struct range_cursor){ .index = low };
 }
 
 bool range_table_next(const struct range_table *table, uint64_t addr,

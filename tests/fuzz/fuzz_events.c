@@ -24,20 +24,20 @@ static void check(const struct event *event, const struct stacks *stacks,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct module modules[] = {
-	    {.number = 1,
-	     .is_tracer = true,
-	     .start = 0x100,
-	     .end = 0x200,
-	     .unload_tick = MODULE_NEVER_UNLOADED},
-	    {.number = 2, .start = 0x1000, .end = 0x2000, .unload_tick = 50},
-	    {.number = 3,
-	     .start = 0x1800,
-	     .end = 0x2800,
-	     .load_tick = 50,
-	     .unload_tick = MODULE_NEVER_UNLOADED},
+	    { .number = 1,
+	      .is_tracer = true,
+	      .start = 0x100,
+	      .end = 0x200,
+	      .unload_tick = MODULE_NEVER_UNLOADED },
+	    { .number = 2, .start = 0x1000, .end = 0x2000, .unload_tick = 50 },
+	    { .number = 3,
+	      .start = 0x1800,
+	      .end = 0x2800,
+	      .load_tick = 50,
+	      .unload_tick = MODULE_NEVER_UNLOADED },
 	};
 	struct interner *interner = malloc(sizeof(*interner));
-	struct event_decoder decoder = {.limit = 1000};
+	struct event_decoder decoder = { .limit = 1000 };
 	uint8_t *copy = malloc(size + CURSOR_SLACK);
 	struct module_map map;
 	struct stacks stacks;

@@ -23,7 +23,7 @@ static void write_file(const char *path, const void *data, size_t len)
 
 static void write_trace(const char *path)
 {
-	struct trace_process process = {.clock = TRACE_CLOCK_MONOTONIC};
+	struct trace_process process = { .clock = TRACE_CLOCK_MONOTONIC };
 	struct bytes out = {0};
 
 	trace_put_preamble(&out, 7);

@@ -325,7 +325,8 @@ static void put_wild(struct gen_state *state, struct gen_thread *thread)
 		event.fd = 0;
 		put_alloc(thread, kind, &event);
 	} else if (kind <= TRACE_EVENT_DELETE) {
-		event = (struct event){.tick = event.tick, .addr = event.addr};
+		event = (struct event){ .tick = event.tick,
+					 .addr = event.addr };
 		event.kind = EVENT_FREE;
 		event.call = kind == TRACE_EVENT_FREE ? CALL_FREE : CALL_DELETE;
 		put_addr(thread, event.addr);
@@ -351,7 +352,7 @@ static struct gen_block take_block(struct gen_state *state,
 	uint64_t size =
 	    1 + random_wide(random, random_below(random, 20) ? 8 : 16);
 	size_t class = (size_t)(size + 15) / 16;
-	struct gen_block block = {.size = size};
+	struct gen_block block = { .size = size };
 
 	if (class < CLASSES && thread->freed[class]) {
 		block.addr = thread->freed[class];

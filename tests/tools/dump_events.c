@@ -67,7 +67,7 @@ static double seconds(void)
 
 static int dump(const char *path, enum mode mode)
 {
-	struct diag diag = {.offset = DIAG_NO_OFFSET};
+	struct diag diag = { .offset = DIAG_NO_OFFSET };
 	struct input *input = NULL;
 	struct stacks stacks;
 	struct source source;

@@ -135,11 +135,11 @@ static void realloc_is_two(void **state)
 static void tracer_frames(void **state)
 {
 	struct module modules[] = {
-	    {.number = 1,
-	     .is_tracer = true,
-	     .start = 0x1000,
-	     .end = 0x2000,
-	     .unload_tick = MODULE_NEVER_UNLOADED},
+	    { .number = 1,
+	      .is_tracer = true,
+	      .start = 0x1000,
+	      .end = 0x2000,
+	      .unload_tick = MODULE_NEVER_UNLOADED },
 	};
 	static const uint64_t pcs[] = {0x1001,   0x401000, 0x1100,
 				       0x402000, 0x2000,   0x2001};
@@ -180,16 +180,16 @@ static void tracer_frames(void **state)
 static void reused_addresses(void **state)
 {
 	struct module modules[] = {
-	    {.number = 1,
-	     .start = 0x1000,
-	     .end = 0x2000,
-	     .load_tick = 1,
-	     .unload_tick = 150},
-	    {.number = 2,
-	     .start = 0x1000,
-	     .end = 0x2000,
-	     .load_tick = 150,
-	     .unload_tick = MODULE_NEVER_UNLOADED},
+	    { .number = 1,
+	      .start = 0x1000,
+	      .end = 0x2000,
+	      .load_tick = 1,
+	      .unload_tick = 150 },
+	    { .number = 2,
+	      .start = 0x1000,
+	      .end = 0x2000,
+	      .load_tick = 150,
+	      .unload_tick = MODULE_NEVER_UNLOADED },
 	};
 	struct fixture f;
 

@@ -13,10 +13,10 @@ enum { START = 1000 };
 
 static struct trace_process process(uint8_t clock)
 {
-	return (struct trace_process){.clock = clock,
-				      .tick = START,
-				      .monotonic_ns = 5000,
-				      .realtime_ns = 77};
+	return (struct trace_process){ .clock = clock,
+				       .tick = START,
+				       .monotonic_ns = 5000,
+				       .realtime_ns = 77 };
 }
 
 static void put_head(struct bytes *out, uint8_t clock)
@@ -31,12 +31,12 @@ static void put_head(struct bytes *out, uint8_t clock)
 static size_t put_frees(struct bytes *out, uint32_t thread, uint32_t sequence,
 			uint64_t tick, uint32_t count)
 {
-	struct trace_chunk_header header = {.type = TRACE_CHUNK_EVENTS,
-					    .thread = thread,
-					    .first_tick = tick,
-					    .last_tick = tick + count,
-					    .event_count = count,
-					    .sequence = sequence};
+	struct trace_chunk_header header = { .type = TRACE_CHUNK_EVENTS,
+					     .thread = thread,
+					     .first_tick = tick,
+					     .last_tick = tick + count,
+					     .event_count = count,
+					     .sequence = sequence };
 	struct bytes payload = {0};
 	size_t offset;
 
@@ -366,7 +366,7 @@ static void cut_at_the_end(void **state)
 /* Headers that claim what is not there must not cost time or memory. */
 static void hostile_headers(void **state)
 {
-	struct trace_chunk_header header = {.type = TRACE_CHUNK_EVENTS};
+	struct trace_chunk_header header = { .type = TRACE_CHUNK_EVENTS };
 	struct bytes out = {0}, payload = {0};
 	struct trace_read read;
 

@@ -7,11 +7,11 @@
 static struct module make(uint32_t number, uint64_t start, uint64_t end,
 			  uint64_t load_tick, uint64_t unload_tick)
 {
-	return (struct module){.number = number,
-			       .start = start,
-			       .end = end,
-			       .load_tick = load_tick,
-			       .unload_tick = unload_tick};
+	return (struct module){ .number = number,
+				.start = start,
+				.end = end,
+				.load_tick = load_tick,
+				.unload_tick = unload_tick };
 }
 
 static uint32_t find(const struct module_map *map, uint64_t addr, uint64_t tick)

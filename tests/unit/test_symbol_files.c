@@ -189,7 +189,7 @@ static void test_rebuilt(void **state)
 	/* Without a build ID in the trace the segments must tell. */
 	subject_open(&subject, "full.so", NULL, NULL, 0);
 	subject.module.segments =
-	    &(struct module_segment){.vaddr = 0, .mem_bytes = 0x1234};
+	    &(struct module_segment){ .vaddr = 0, .mem_bytes = 0x1234 };
 	subject.module.segment_count = 1;
 	assert_offset(&subject, fixture_symbol("full.so", "mark_inner"));
 	assert_note(&subject, "segments differ: file was rebuilt");

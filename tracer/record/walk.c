@@ -72,8 +72,8 @@ static uint64_t walk_one(struct cursor *cur, uint64_t tick)
 struct walk_result walk_events(const uint8_t *buf, size_t len,
 			       uint64_t first_tick)
 {
-	struct cursor cur = {.p = buf, .end = buf + len, .ok = true};
-	struct walk_result result = {.last_tick = first_tick};
+	struct cursor cur = { .p = buf, .end = buf + len, .ok = true };
+	struct walk_result result = { .last_tick = first_tick };
 
 	while (cur.p < cur.end) {
 		uint64_t tick = walk_one(&cur, result.last_tick);
