@@ -307,6 +307,23 @@ static int modes_check(struct cli *cli, struct diag *diag)
 	return 0;
 }
 
+/* Reports of several traces lie in directories named like the traces. */
+static int names_check(const struct cli *cli, struct diag *diag)
+{
+	for (size_t i = 0; i < cli->trace_count; i++) {
+		const char *name = text_basename(cli->traces[i]);
+
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(text_basename(cli->traces[j]), name) == 0)
+				return usage(diag,
+					     "the reports of %s and %s would "
+					     "overwrite each other; give each "
+					     "its own -o",
+					     cli->traces[j], cli->traces[i]);
+	}
+	return 0;
+}
+
 static int traces_check(const struct cli *cli, struct diag *diag)
 {
 	bool has_stdin = false;
@@ -328,7 +345,7 @@ static int traces_check(const struct cli *cli, struct diag *diag)
 					   "holds one trace");
 		has_stdin |= is_stdin;
 	}
-	return 0;
+	return cli->mode == CLI_REPORT ? names_check(cli, diag) : 0;
 }
 
 int cli_parse(struct cli *cli, int argc, char **argv, struct diag *diag)
@@ -408,7 +425,7 @@ static void print_wrapped(FILE *out, const char *text)
 static void print_row(FILE *out, const char *name, const char *value,
 		      const char *summary)
 {
-	char left[NAMES_MAX];
+	char left[HINT_BYTES];
 	int len = snprintf(left, sizeof(left), "  %s%s%s", name,
 			   value[0] ? " " : "", value);
 

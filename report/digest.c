@@ -165,9 +165,13 @@ void digest_check(const struct pipeline *pipeline, FILE *out)
 			plural(run->damage.count), run->damaged_bytes,
 			totals->events);
 	else
-		fprintf(out, "%s: sound: %" PRIu64 " events, %" PRIu64
+		fprintf(out, "%s: %s: %" PRIu64 " events, %" PRIu64
 			" lost by the tracer, ended: %s\n",
-			run->trace_path, totals->events, run->events_lost,
+			run->trace_path,
+			run->events_lost || run->end == RUN_END_MISSING
+				? "sound but incomplete"
+				: "sound",
+			totals->events, run->events_lost,
 			summary_end_text(&pipeline->scope));
 }
 

@@ -186,6 +186,13 @@ int main(int argc, char **argv)
 		cli_done(&cli);
 		return STATUS_USAGE;
 	}
+	if (cli.template_dir && access(cli.template_dir, R_OK | X_OK)) {
+		diag_set(&diag, -errno, cli.template_dir, DIAG_NO_OFFSET,
+			 "cannot read the templates: %s", strerror(errno));
+		complain(&diag);
+		cli_done(&cli);
+		return STATUS_USAGE;
+	}
 	if (cli.mode == CLI_HELP) {
 		cli_print_help(stdout);
 	} else if (cli.mode == CLI_VERSION) {

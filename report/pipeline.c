@@ -2,6 +2,7 @@
 #include "report/pipeline.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,12 +42,14 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	if (!pipeline->symbols || !pipeline->engine)
 		return diag_set(diag, -ENOMEM, path, DIAG_NO_OFFSET,
 				"out of memory");
+	pipeline->frames_left = SCOPE_FRAMES_MAX;
 	pipeline->scope = (struct scope){
 		.run = &pipeline->run,
 		.stacks = &pipeline->stacks,
 		.engine = pipeline->engine,
 		.symbols = pipeline->symbols,
 		.arena = &pipeline->arena,
+		.frames_left = &pipeline->frames_left,
 	};
 	return 0;
 }
@@ -126,6 +129,24 @@ static int pass(struct pipeline *pipeline, bool second, struct diag *diag)
 	return status;
 }
 
+/* A regular expression that gave up on a name has no answer to report. */
+static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
+{
+	for (size_t i = 0; i < pipeline->spec->view_count; i++) {
+		const struct spec_view *view = &pipeline->spec->views[i];
+		uint64_t failures = filter_regex_failures(pipeline->filters[i]);
+
+		if (failures)
+			return diag_set_line(
+				diag, -EINVAL, pipeline->spec->path, view->line,
+				"a regular expression of view %s reached the "
+				"matcher's limits on %" PRIu64 " function "
+				"name%s: simplify it",
+				view->name, failures, failures == 1 ? "" : "s");
+	}
+	return 0;
+}
+
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
@@ -150,6 +171,8 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 		status = pass(pipeline, true, diag);
 	}
 	progress_clear(&pipeline->progress);
+	if (status == 0)
+		status = check_regexes(pipeline, diag);
 	if (status == -ENOMEM && !diag->text[0])
 		diag_set(diag, status, pipeline->source.path, DIAG_NO_OFFSET,
 			 "out of memory");

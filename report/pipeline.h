@@ -43,6 +43,7 @@ struct pipeline {
 	struct view **views;
 	struct arena arena;
 	struct scope scope;
+	uint64_t frames_left;
 	bool source_open;
 };
 

@@ -24,7 +24,7 @@ const struct figure_stack *scope_stack(const struct scope *scope,
 	const struct stacks_node *nodes = scope->stacks->nodes;
 	struct figure_stack *result = arena_alloc(scope->arena, sizeof(*result));
 	struct figure_frame *frames;
-	size_t total = 0, at;
+	size_t total = 0, skipped = 0, at;
 
 	for (uint32_t node = stack; node != STACKS_ROOT;
 	     node = nodes[node].parent) {
@@ -33,11 +33,19 @@ const struct figure_stack *scope_stack(const struct scope *scope,
 		symbols_resolve(scope->symbols, nodes[node].pc_key, &count);
 		total += count;
 	}
+	if (total > *scope->frames_left && total > SCOPE_CUT_FRAMES)
+		skipped = total - SCOPE_CUT_FRAMES;
+	else
+		*scope->frames_left -= total < *scope->frames_left
+					       ? total
+					       : *scope->frames_left;
+	total -= skipped;
 	frames = arena_array(scope->arena, total, sizeof(*frames));
 	if (!result || !frames)
 		return NULL;
+	result->truncated = skipped > 0;
 	at = total;
-	for (uint32_t node = stack; node != STACKS_ROOT;
+	for (uint32_t node = stack; node != STACKS_ROOT && at;
 	     node = nodes[node].parent) {
 		uint64_t pc_key = nodes[node].pc_key;
 		size_t count;
@@ -45,7 +53,7 @@ const struct figure_stack *scope_stack(const struct scope *scope,
 			symbols_resolve(scope->symbols, pc_key, &count);
 
 		result->truncated |= pc_key == PC_KEY_TRUNCATED;
-		for (size_t i = 0; i < count; i++)
+		for (size_t i = 0; i < count && at; i++)
 			frame_fill(&frames[--at], &symbol[i], pc_key);
 	}
 	result->frames = frames;

@@ -23,6 +23,9 @@ struct symbols;
 /**
  * struct scope - one finished trace; everything borrowed
  * @arena: owns all figures
+ * @frames_left: how many frames rows may still hold; borrowed.  Beyond it
+ *         stacks are cut to their innermost frames and marked as truncated, so
+ *         that a small trace of deep stacks cannot become gigabytes
  */
 struct scope {
 	const struct run *run;
@@ -30,7 +33,11 @@ struct scope {
 	const struct engine *engine;
 	struct symbols *symbols;
 	struct arena *arena;
+	uint64_t *frames_left;
 };
+
+/* What a report starts with, and what is left of a stack beyond it. */
+enum { SCOPE_FRAMES_MAX = 5000000, SCOPE_CUT_FRAMES = 100 };
 
 /* Return: the frames of node @stack, outermost first, inlined functions as
    frames of their own; NULL when out of memory. */

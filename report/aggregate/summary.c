@@ -67,6 +67,12 @@ static struct cell cell_or_none(struct cell cell, bool known)
 	return known ? cell : cell_none();
 }
 
+/* Counters a hostile end record may hold, as far as JSON can tell them. */
+static uint64_t clamp(uint64_t count)
+{
+	return count < INT64_MAX ? count : INT64_MAX;
+}
+
 const struct figure *summary_head(const struct scope *scope)
 {
 	const struct run *run = scope->run;
@@ -98,7 +104,7 @@ const struct figure *summary_head(const struct scope *scope)
 		{ "peak_time", "Time of the peak", "peak_time",
 		  cell_seconds(run_seconds(run, totals->peak_tick)) },
 		{ "peak_rss_bytes", "Peak resident memory", "rss",
-		  cell_or_none(cell_bytes(rss), rss != 0) },
+		  cell_or_none(cell_bytes(clamp(rss)), rss != 0) },
 		{ "leaked_bytes", "Leaked", "leaked",
 		  cell_bytes(totals->live_bytes) },
 		{ "leaked_count", "Leaked allocations", "leaked",
@@ -127,7 +133,7 @@ const struct figure *summary_head(const struct scope *scope)
 		  cell_count(totals->overwritten) },
 		{ "events", "Events", "events", cell_count(totals->events) },
 		{ "events_lost", "Lost events", "events_lost",
-		  cell_count(run->events_lost) },
+		  cell_count(clamp(run->events_lost)) },
 		{ "trace_path", "Trace", NULL, cell_text(run->trace_path) },
 		{ "trace_bytes", "Trace size", "trace_bytes",
 		  cell_bytes(run->trace_bytes) },

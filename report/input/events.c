@@ -438,7 +438,7 @@ static inline bool size_is_possible(const struct event *event)
 		sizes |= event->a;
 	else if (event->kind == EVENT_MREMAP)
 		sizes |= event->b;
-	else if (event->kind > EVENT_MREMAP)
+	else if (event->kind == EVENT_MALLOPT || event->kind == EVENT_LOST)
 		return true;
 	return sizes < TRACE_SIZE_LIMIT;
 }
