@@ -37,7 +37,7 @@ struct scope {
 };
 
 /* What a report starts with, and what is left of a stack beyond it. */
-enum { SCOPE_FRAMES_MAX = 5000000, SCOPE_CUT_FRAMES = 100 };
+enum { SCOPE_FRAMES_MAX = 1000000, SCOPE_CUT_FRAMES = 100 };
 
 /* Return: the frames of node @stack, outermost first, inlined functions as
    frames of their own; NULL when out of memory. */

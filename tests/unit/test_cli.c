@@ -236,6 +236,8 @@ static void traces_are_checked(void **state)
 	refuses("--", none);
 	refuses("-- _", "a trace's name is empty");
 	refuses("- a -", "- stands twice; standard input holds one trace");
+	refuses("a/t b/t", "the reports of a/t and b/t would overwrite each "
+			   "other; give each its own -o");
 	refuses("--as tree a b",
 		"--as writes one trace's artifact; 2 traces given");
 }
