@@ -119,18 +119,23 @@ static bool write_header(int fd)
 	return true;
 }
 
-/* Safety: system calls.  Creates the file.  Return: its descriptor or -1. */
+/*
+ * What has the name already is replaced, never truncated: another process may
+ * have it mapped, and would die of SIGBUS.
+ *
+ * Safety: system calls.  Return: descriptor of the new file, or -1.
+ */
 static int create_file(void)
 {
 	struct stat st;
-	int fd =
-	    sys_open(live.path,
-		     O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd;
 
+	sys_unlink(live.path);
+	fd = sys_open(live.path,
+		      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -1;
-	if (sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    write_header(fd)) {
+	if (sys_fstat(fd, &st) == 0 && write_header(fd)) {
 		live.dev = st.st_dev;
 		live.ino = st.st_ino;
 		return fd;

@@ -606,6 +606,44 @@ def file_names():
     shutil.rmtree(directory)
 
 
+def start_steps(path, *steps):
+    """Starts steps under the tracer; returns once it waits."""
+    env = dict(os.environ, LD_PRELOAD=LIBRARY, MEMORY_PROFILER_OUTPUT=path)
+    p = subprocess.Popen([os.path.join(PROGRAMS, "steps"), *steps], env=env,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    check_equal(p.stdout.readline(), b"ready\n")
+    return p
+
+
+@test
+def second_run_of_the_same_name():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "trace.dat")
+    first = start_steps(path, "alloc", "wait", "alloc")
+    os.unlink(path)
+    second = start_steps(path, "alloc", "wait", "kill")
+    first.communicate(b"x", timeout=60)
+    check_equal(first.returncode, 0, "status of the first")
+    check(os.path.exists(path + ".live"), "the second's .live is gone")
+    second.communicate(b"x", timeout=60)
+    trace = Trace(path)
+    check_equal(trace.process["pid"], second.pid)
+    check_equal(sum(1000 <= ev.size < 2000 for ev in trace.events
+                    if ev.kind == "malloc"), 1000)
+    # A stale symbolic link is replaced, too, and its target left alone.
+    target = os.path.join(directory, "target")
+    with open(target, "w") as f:
+        f.write("precious")
+    os.unlink(path + ".live")
+    os.symlink(target, path + ".live")
+    third = start_steps(path, "alloc", "wait")
+    check(not os.path.islink(path + ".live"))
+    third.communicate(b"x", timeout=60)
+    with open(target) as f:
+        check_equal(f.read(), "precious")
+    shutil.rmtree(directory)
+
+
 @test
 def launcher_statuses():
     directory = tempfile.mkdtemp(prefix="memprof-test-")
