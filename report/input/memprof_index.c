@@ -223,6 +223,7 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 	}
 	if (type != TRACE_CHUNK_EVENTS)
 		return add_record(memprof, chunk, payload, diag);
+	records_go_on(&memprof->records);
 	return add_events(memprof, chunk) ? memprof_out_of_memory(memprof, diag)
 					  : 0;
 }

@@ -209,6 +209,19 @@ static enum run_end end_how(uint32_t how)
 						    : RUN_END_MISSING;
 }
 
+void records_go_on(struct records *records)
+{
+	struct run *run = records->run;
+
+	if (run->end != RUN_END_EXEC && run->end != RUN_END_ABORT)
+		return;
+	run->end = RUN_END_MISSING;
+	run->end_status = -1;
+	run->events_declared = 0;
+	records->has_end = false;
+	records->has_totals = false;
+}
+
 /* The last END counts, so each overwrites the one before. */
 static int add_end(struct records *records, const struct chunk *chunk,
 		   struct cursor *cursor)
@@ -267,6 +280,7 @@ int records_add(struct records *records, const struct chunk *chunk,
 	case TRACE_CHUNK_THREAD:
 		return records_add_thread(records, chunk, &cursor);
 	case TRACE_CHUNK_CLOCK:
+		records_go_on(records);
 		add_clock(records, chunk, &cursor);
 		return 0;
 	case TRACE_CHUNK_LOST:

@@ -110,6 +110,10 @@ const char *records_text(struct records *records, const char *text, size_t len);
 int records_finish(struct records *records, const uint32_t *lane_threads,
 		   size_t lane_thread_count);
 
+/* EVENTS or CLOCK was met.  After an END of an exec or abort it means that the
+   program went on: that END tells nothing any more. */
+void records_go_on(struct records *records);
+
 /* The parts of records_add() and records_finish() in files of their own. */
 struct cursor;
 int records_add_thread(struct records *records, const struct chunk *chunk,
