@@ -54,8 +54,7 @@ void live_remove(void);
 /*
  * Brings the file back under its name after live_remove(), when exec failed.
  *
- * Safety: only while no other thread uses a slot and all are flushed: the
- *         contents become zero.
+ * Safety: only by the process's one thread, flushed: the contents become zero.
  */
 void live_restore(void);
 

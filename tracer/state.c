@@ -34,6 +34,7 @@ atomic_bool state_settled;
 static pthread_key_t end_key;
 static bool end_key_valid;
 static int quick_status = -1;
+static bool live_is_away; /* removed for an exec that may fail */
 
 /* Safety: system calls.  Makes @state_page one that forks wipe. */
 static bool map_state_page(void)
@@ -167,6 +168,57 @@ static void write_end(enum trace_end_how how, int status, const char *program)
 }
 
 /*
+ * Whether no other thread can run, so that PATH.live can be exchanged: one
+ * that has no slot yet would be the kernel's to tell.
+ *
+ * Safety: inside the guard, owner.
+ */
+static bool is_alone(void)
+{
+	struct stat st;
+
+	return thread_is_only() && sys_stat("/proc/self/task", &st) == 0 &&
+	       st.st_nlink == 2 + 1; /* ".", ".." and the one thread */
+}
+
+/*
+ * With one thread PATH.live goes before an exec and comes back when that
+ * fails.  With more it stays: it could not be brought back while others write
+ * to it, and after an exec that succeeded it holds nothing that is missing.
+ *
+ * Safety: inside the guard, owner.
+ */
+static void remove_live(enum trace_end_how how)
+{
+	if (how == TRACE_END_ABORT)
+		return;
+	if (how == TRACE_END_EXEC) {
+		if (!is_alone())
+			return;
+		live_is_away = true;
+	}
+	live_remove();
+}
+
+/* Safety: inside the guard, owner, alone.  Undoes remove_live(). */
+static void restore_live(void)
+{
+	struct thread *th = tls.thread;
+	uint32_t sequence = 0;
+
+	live_is_away = false;
+	if (!live_has_file())
+		return;
+	if (th) {
+		thread_flush(th);
+		sequence = th->slot->sequence;
+	}
+	live_restore();
+	if (th)
+		thread_restore_slot(th, sequence);
+}
+
+/*
  * With abort and exec the process may go on, so recording stays on; else it
  * is switched off first, and nothing can come after the end.
  */
@@ -182,8 +234,7 @@ void state_end(enum trace_end_how how, int status, const char *program)
 		return;
 	guard = tls_enter_internal();
 	write_end(how, status, program);
-	if (how != TRACE_END_ABORT)
-		live_remove();
+	remove_live(how);
 	if (chunk_lost_count())
 		log_number(LOG_ERROR, "events missing from the trace:",
 			   (long long)chunk_lost_count());
@@ -193,21 +244,15 @@ void state_end(enum trace_end_how how, int status, const char *program)
 
 void state_resume(void)
 {
-	struct thread *th = tls.thread;
 	int saved = errno;
 	uintptr_t guard;
 
-	if (!state_is_owner() || !th || !thread_is_only())
+	if (!state_is_owner())
 		return;
 	guard = tls_enter_internal();
-	if (live_has_file()) {
-		uint32_t sequence;
-
-		thread_flush(th);
-		sequence = th->slot->sequence;
-		live_restore();
-		thread_restore_slot(th, sequence);
-	}
+	if (live_is_away && is_alone())
+		restore_live();
+	record_clock(); /* tells the reader that there was no end */
 	tls_leave_internal(guard);
 	errno = saved;
 }

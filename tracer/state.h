@@ -62,14 +62,18 @@ bool state_is_owner(void);
  * @program: what is executed, or NULL
  *
  * Writes all buffers, thread names and END; then, unless the process may go
- * on (abort), removes PATH.live.  Does nothing when not the owner.
+ * on (abort, exec among threads), removes PATH.live.  Does nothing when not
+ * the owner.
  *
  * Safety: before start-up: yes.  Signal handler: yes, unless it interrupted
  *         the tracer itself.  After fork: does nothing.  errno: preserved.
  */
 void state_end(enum trace_end_how how, int status, const char *program);
 
-/* Goes on after state_end() for an exec that failed.  Safety: the same. */
+/*
+ * Goes on after state_end() for an exec that failed: PATH.live is there again,
+ * and a CLOCK chunk says so.  Safety: the same.
+ */
 void state_resume(void);
 
 /* The status given to quick_exit(), for its handler.  Safety: anywhere. */

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from dump_trace import Trace
+from dump_trace import CLOCK, END, EVENTS, Trace
 
 BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
 LIBRARY = os.path.join(BUILD, "libmemprof.so")
@@ -642,6 +642,51 @@ def second_run_of_the_same_name():
     with open(target) as f:
         check_equal(f.read(), "precious")
     shutil.rmtree(directory)
+
+
+def end_counts(trace):
+    """Whether the last END is the program's end, by docs/trace-format.md."""
+    kinds = [chunk[0] for chunk in trace.chunks]
+    if END not in kinds:
+        return False
+    after = kinds[len(kinds) - kinds[::-1].index(END):]
+    if trace.ends[-1]["how"] == 6:
+        return CLOCK not in after
+    return EVENTS not in after
+
+
+@test
+def killed_after_a_failed_exec():
+    for steps, count in ((("exec", "alloc"), 1000),
+                         (("alloc", "exec", "alloc"), 2000),
+                         (("thread", "exec", "alloc"), 1000),
+                         (("alloc", "thread", "exec", "exec", "alloc"), 2000),
+                         (("alloc", "exec"), 1000)):
+        for record in (False, True):
+            run = Run(["steps", *steps, "kill"], record=record)
+            what = (steps, record)
+            check_equal(run.status, -signal.SIGKILL, what)
+            check_equal(sum(1000 <= s < 2000 for s in run.sizes()), count,
+                        what)
+            check_equal(os.path.exists(run.path + ".live"), not record, what)
+            check_equal(end_counts(run.trace), record, what)
+            if record:
+                check_equal(run.trace.ends[-1]["how"], 5, what)
+            check_equal(run.trace.damaged, 0, what)
+            run.done()
+
+
+@test
+def exec_among_threads():
+    for record in (False, True):
+        run = Run(["steps", "alloc", "thread", "sh"], record=record)
+        check_equal(run.status, 6)
+        run.only_end(6, -1)
+        check(end_counts(run.trace))
+        check_equal(run.sizes().count(77777), 1)
+        if record:
+            run.no_live_file()
+        run.done()
 
 
 @test

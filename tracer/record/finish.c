@@ -30,7 +30,7 @@
  * @trace_id:  from the preamble
  * @clock:     from PROCESS
  * @end_how:   of the last END, 0 where there is none
- * @resumed:   EVENTS follow the last END
+ * @resumed:   the program went on after the last END
  * @seen:      (thread << 32 | sequence) of all EVENTS chunks
  * @seen_len:  number of them
  * @seen_cap:  room
@@ -73,16 +73,26 @@ static bool is_seen(const struct summary *sum, uint32_t thread,
 	return false;
 }
 
+/*
+ * An abort that was caught shows only by what comes after it.  Other threads
+ * record until an exec takes place, but then nothing says that it failed.
+ *
+ * Safety: pure.
+ */
+static bool is_resumed_by(const struct summary *sum, unsigned chunk_type)
+{
+	return sum->end_how != TRACE_END_EXEC ||
+	       chunk_type == TRACE_CHUNK_CLOCK;
+}
+
 /* Safety: reads @fd.  Takes what matters from the payload of one chunk. */
 static void note_chunk(struct summary *sum, int fd, off_t off,
 		       const struct trace_chunk_header *head)
 {
 	uint8_t first[12] = {0};
 
-	if (head->type == TRACE_CHUNK_EVENTS) {
-		sum->resumed = true;
-		return;
-	}
+	if (head->type == TRACE_CHUNK_EVENTS || head->type == TRACE_CHUNK_CLOCK)
+		sum->resumed |= is_resumed_by(sum, head->type);
 	if (head->flags & TRACE_CHUNK_ZSTD)
 		return;
 	if (pread(fd, first, sizeof(first), off) < (ssize_t)sizeof(first))
@@ -310,7 +320,8 @@ static int complete(int fd, const char *live_path,
 		added = append_live(fd, &sum, live_path);
 	if (added < 0)
 		err = added;
-	if (!err && (!sum.end_how || sum.resumed || added)) {
+	sum.resumed |= added > 0 && is_resumed_by(&sum, TRACE_CHUNK_EVENTS);
+	if (!err && (!sum.end_how || sum.resumed)) {
 		err = append_clock(fd, &sum);
 		if (!err && result)
 			err = append_end(fd, &sum, result);
