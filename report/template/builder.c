@@ -74,6 +74,18 @@ cmark_node *builder_add_custom(struct builder *builder, cmark_node *parent,
 	return builder_append(builder, parent, node) == 0 ? node : NULL;
 }
 
+int builder_add_drawn(struct builder *builder, cmark_node *parent,
+		      cmark_node_type type, struct sink *sink, int error)
+{
+	int status = sink->error ? sink->error : error;
+
+	if (!status && sink->len &&
+	    !builder_add_custom(builder, parent, type, sink->data, NULL))
+		status = -ENOMEM;
+	sink_done(sink);
+	return status;
+}
+
 cmark_node *builder_copy_node(cmark_node *node)
 {
 	cmark_node_type type = cmark_node_get_type(node);
@@ -297,14 +309,8 @@ static int add_drawn(struct builder *builder, cmark_node *parent,
 	else
 		error = output->block(output->context, name->full, &sink,
 				      builder->diag);
-	if (!error && sink.len && !sink.error &&
-	    !builder_add_custom(builder, parent, CMARK_NODE_CUSTOM_BLOCK,
-				sink.data, NULL))
-		error = -ENOMEM;
-	if (sink.error)
-		error = sink.error;
-	sink_done(&sink);
-	return error;
+	return builder_add_drawn(builder, parent, CMARK_NODE_CUSTOM_BLOCK,
+				 &sink, error);
 }
 
 /* {{name}} as a paragraph of its own. */
@@ -362,14 +368,8 @@ static int add_tiles(struct builder *builder, cmark_node *parent,
 	sink_init_memory(&sink);
 	error = builder->output->tiles(builder->output->context, scalars, count,
 				       &sink, builder->diag);
-	if (!error && !sink.error && sink.len &&
-	    !builder_add_custom(builder, parent, CMARK_NODE_CUSTOM_BLOCK,
-				sink.data, NULL))
-		error = -ENOMEM;
-	if (sink.error)
-		error = sink.error;
-	sink_done(&sink);
-	return error;
+	return builder_add_drawn(builder, parent, CMARK_NODE_CUSTOM_BLOCK,
+				 &sink, error);
 }
 
 static int add_range(struct builder *builder, cmark_node *parent,

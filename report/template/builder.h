@@ -84,6 +84,12 @@ cmark_node *builder_add_custom(struct builder *builder, cmark_node *parent,
 			       cmark_node_type type, const char *before,
 			       const char *after);
 
+/* Adds what an output drew, nothing if it drew nothing.  @sink: of memory,
+   taken over; @error: what the output returned.  Return: 0, the sink's error,
+   @error or -ENOMEM. */
+int builder_add_drawn(struct builder *builder, cmark_node *parent,
+		      cmark_node_type type, struct sink *sink, int error);
+
 /* Return: a copy of @node without its children, or NULL. */
 cmark_node *builder_copy_node(cmark_node *node);
 

@@ -68,14 +68,8 @@ int builder_add_value(struct builder *builder, cmark_node *parent,
 	else
 		error = output->scalar(output->context, name.scalar, &sink,
 				       builder->diag);
-	if (!error)
-		error = sink.error;
-	if (!error && sink.len &&
-	    !builder_add_custom(builder, parent, CMARK_NODE_CUSTOM_INLINE,
-				sink.data, NULL))
-		error = -ENOMEM;
-	sink_done(&sink);
-	return error;
+	return builder_add_drawn(builder, parent, CMARK_NODE_CUSTOM_INLINE,
+				 &sink, error);
 }
 
 static int add_bound_text(struct builder *builder, cmark_node *parent,
