@@ -421,8 +421,3 @@ const struct figure *summary_timeline(const struct scope *scope)
 	figure->series.mark_count = totals->peak_bytes ? 1 : 0;
 	return figure;
 }
-
-bool summary_is_damaged(const struct run *run)
-{
-	return run->damage.count != 0;
-}

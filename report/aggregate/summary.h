@@ -8,10 +8,7 @@
 #ifndef REPORT_AGGREGATE_SUMMARY_H
 #define REPORT_AGGREGATE_SUMMARY_H
 
-#include <stdbool.h>
-
 struct figure;
-struct run;
 struct scope;
 
 /* All return NULL when out of memory. */
@@ -31,9 +28,6 @@ const struct figure *summary_modules(const struct scope *scope);
 
 /* SERIES "timeline": live bytes, live blocks, resident memory if sampled. */
 const struct figure *summary_timeline(const struct scope *scope);
-
-/* Whether the report is one of a damaged trace (exit status 4). */
-bool summary_is_damaged(const struct run *run);
 
 /* Return: "exit status 0", "killed by signal 9 (SIGKILL)", …; owned by
    @scope->arena. */

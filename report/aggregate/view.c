@@ -29,6 +29,15 @@ struct view_group {
 	uint32_t stack;
 };
 
+/* What the view found; sizes are requested bytes. */
+struct view_totals {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t leaked_count;
+	uint64_t leaked_bytes;
+	uint64_t groups;
+};
+
 struct view {
 	struct view_options options;
 	struct filter *filter;
@@ -101,11 +110,6 @@ int view_add(void *context, const struct record *record)
 		view->totals.leaked_bytes += record->size;
 	}
 	return rows_add(&view->rows, record);
-}
-
-const struct view_totals *view_totals(const struct view *view)
-{
-	return &view->totals;
 }
 
 const struct figure *view_summary(const struct view *view,

@@ -37,15 +37,6 @@ struct view_options {
 	bool keep_records;
 };
 
-/* What a view found; sizes are requested bytes. */
-struct view_totals {
-	uint64_t count;
-	uint64_t bytes;
-	uint64_t leaked_count;
-	uint64_t leaked_bytes;
-	uint64_t groups;
-};
-
 /**
  * view_new()
  * @filter: borrowed until the last view_add()
@@ -58,8 +49,6 @@ void view_free(struct view *view);
 
 /* An engine_observer's record function; @context is a struct view. */
 int view_add(void *context, const struct record *record);
-
-const struct view_totals *view_totals(const struct view *view);
 
 /* The figures below are made after the pass; they belong to @scope->arena and
    are NULL when out of memory. */

@@ -22,18 +22,6 @@ double run_duration(const struct run *run)
 	return run_seconds(run, run->last_tick);
 }
 
-uint64_t run_tick(const struct run *run, double seconds)
-{
-	double ticks;
-
-	if (seconds <= 0 || run->tick_ns <= 0)
-		return run->first_tick;
-	ticks = seconds * 1e9 / run->tick_ns;
-	if (ticks >= (double)(UINT64_MAX - run->first_tick))
-		return UINT64_MAX;
-	return run->first_tick + (uint64_t)ticks;
-}
-
 const struct run_thread *run_thread_find(const struct run *run,
 					 uint32_t number)
 {

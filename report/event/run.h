@@ -96,9 +96,6 @@ double run_seconds(const struct run *run, uint64_t tick);
 /* Return: length of the run in seconds. */
 double run_duration(const struct run *run);
 
-/* Return: the tick at @seconds from the start, clamped to 0 … UINT64_MAX. */
-uint64_t run_tick(const struct run *run, double seconds);
-
 /* Return: the thread, NULL if unknown. */
 const struct run_thread *run_thread_find(const struct run *run,
 					 uint32_t number);

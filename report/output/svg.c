@@ -161,13 +161,6 @@ void svg_break(struct svg *svg)
 	svg_text(svg, "\n");
 }
 
-void svg_element(struct svg *svg, const char *element, const char *text)
-{
-	svg_open(svg, element);
-	svg_text(svg, text);
-	svg_close(svg);
-}
-
 void svg_open_root(struct svg *svg, const char *id, const char *class,
 		   const char *label, double height, unsigned font_px)
 {

@@ -51,8 +51,6 @@ void svg_text(struct svg *svg, const char *text);
 void svg_cdata(struct svg *svg, const char *text);
 /* A line break, for people who read the source. */
 void svg_break(struct svg *svg);
-/* <element>text</element> */
-void svg_element(struct svg *svg, const char *element, const char *text);
 
 /* <svg> as wide as its container and @height pixels high, with what all our
    drawings share; more attributes may follow.  @label: for screen readers. */

@@ -401,13 +401,6 @@ const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 	return slot->frames;
 }
 
-bool symbols_is_tracer(const struct symbols *symbols, uint64_t pc_key)
-{
-	const struct module *module = module_map_find(symbols->modules, pc_key);
-
-	return module && module->is_tracer;
-}
-
 const struct symbol_module_status *
 symbols_module_status(struct symbols *symbols, size_t *ret_count)
 {

@@ -85,9 +85,6 @@ void symbols_free(struct symbols *symbols);
 const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 					   uint64_t pc_key, size_t *ret_count);
 
-/* Whether @pc_key lies in the tracer itself. */
-bool symbols_is_tracer(const struct symbols *symbols, uint64_t pc_key);
-
 /* Return: @ret_count rows, one a module that was looked at, by address;
    owned by @symbols. */
 const struct symbol_module_status *

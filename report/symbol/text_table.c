@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t text_hash(const char *text, size_t len)
+/* FNV-1a, for tables that live in memory only. */
+static uint64_t text_hash(const char *text, size_t len)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 

@@ -39,7 +39,4 @@ const char *text_table_add(struct text_table *table, const char *key,
 			   size_t key_len, const char *value);
 void text_table_done(struct text_table *table);
 
-/* FNV-1a, for tables that live in memory only. */
-uint64_t text_hash(const char *text, size_t len);
-
 #endif /* REPORT_SYMBOL_TEXT_TABLE_H */

@@ -285,9 +285,6 @@ static void test_generations(void **state)
 	assert_int_equal(count, 1);
 	assert_string_equal(frames[0].module, "gone");
 	assert_int_equal(frames[0].quality, SYMBOL_MODULE);
-	assert_false(symbols_is_tracer(symbols, early));
-	assert_true(symbols_is_tracer(symbols, late));
-	assert_false(symbols_is_tracer(symbols, 1));
 	rows = symbols_module_status(symbols, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(rows[0].note, "");
