@@ -5,12 +5,14 @@ import bisect
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
-from dump_trace import CLOCK, END, EVENTS, Trace
+from dump_trace import (CHUNK_MAGIC, CLOCK, END, EVENTS, Trace,
+                        decode_events, xxh64)
 
 BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
 LIBRARY = os.path.join(BUILD, "libmemprof.so")
@@ -674,6 +676,47 @@ def killed_after_a_failed_exec():
                 check_equal(run.trace.ends[-1]["how"], 5, what)
             check_equal(run.trace.damaged, 0, what)
             run.done()
+
+
+def finish_by_launcher(path):
+    """Has memprof-record complete a trace that another process left."""
+    announce = 'printf "%s\\0" "$1" >>"$MEMORY_PROFILER_NAME_FILE"'
+    subprocess.run([RECORD, "-q", "--children", "-o", path + ".sh", "--",
+                    "sh", "-c", announce, "sh", path], check=True)
+
+
+@test
+def killed_while_writing_a_chunk():
+    run = Run(["steps", "alloc", "kill"])
+    want = sorted(run.sizes())
+    with open(run.path, "rb") as f:
+        whole = f.read()
+    with open(run.path + ".live", "rb") as f:
+        live = f.read()
+    _, thread, sequence, _, first, length = struct.unpack_from(
+        "<IIIIQQ", live, 4096)
+    payload = live[8192:8192 + length]
+    events = list(decode_events(payload, thread, first))
+    head = struct.pack("<8sHHIIIQQIIQQ", CHUNK_MAGIC, EVENTS, 0, thread,
+                       length, length, first, events[-1].end_tick,
+                       len(events), sequence, xxh64(payload), 0)
+    chunk = head + struct.pack("<Q", xxh64(head)) + payload
+    for part in (0, 5, 71, 72, 1000, len(chunk) - 1, len(chunk)):
+        with open(run.path, "wb") as f:
+            f.write(whole + chunk[:part])
+        with open(run.path + ".live", "wb") as f:
+            f.write(live)
+        finish_by_launcher(run.path)
+        run.no_live_file()
+        trace = Trace(run.path)
+        got = sorted(ev.size for ev in trace.events
+                     if ev.kind in ("malloc", "calloc", "memalign", "new"))
+        check_equal(got == want, True, f"events after {part} bytes")
+        check_equal(trace.damaged, 0, part)
+        for name in os.listdir(run.dir):
+            if name.startswith("trace.dat.sh"):
+                os.unlink(os.path.join(run.dir, name))
+    run.done()
 
 
 @test

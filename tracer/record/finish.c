@@ -34,6 +34,7 @@
  * @seen:      (thread << 32 | sequence) of all EVENTS chunks
  * @seen_len:  number of them
  * @seen_cap:  room
+ * @end:       offset after the last whole chunk
  */
 struct summary {
 	uint64_t trace_id;
@@ -43,6 +44,7 @@ struct summary {
 	uint64_t *seen;
 	size_t seen_len;
 	size_t seen_cap;
+	off_t end;
 };
 
 /* Safety: allocates.  Return: 0 or -ENOMEM. */
@@ -105,33 +107,77 @@ static void note_chunk(struct summary *sum, int fd, off_t off,
 	}
 }
 
+/* Safety: pure. */
+static bool is_header(const struct trace_chunk_header *head)
+{
+	return memcmp(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN) == 0 &&
+	       head->header_checksum == XXH64(head, sizeof(*head) - 8, 0);
+}
+
+/* Safety: reads @fd.  Return: whether a whole chunk is at @off. */
+static bool read_header(int fd, off_t off, off_t size,
+			struct trace_chunk_header *ret)
+{
+	return pread(fd, ret, sizeof(*ret), off) == (ssize_t)sizeof(*ret) &&
+	       is_header(ret) &&
+	       ret->stored_len <= size - off - (off_t)sizeof(*ret);
+}
+
+/* Safety: reads @fd, single thread.  Return: offset of a header, or -1. */
+static off_t find_header(int fd, off_t off)
+{
+	static uint8_t buf[1 << 16];
+	struct trace_chunk_header head;
+	ssize_t n;
+
+	while ((n = pread(fd, buf, sizeof(buf), off)) >=
+	       (ssize_t)sizeof(head)) {
+		const uint8_t *last = buf + n - sizeof(head);
+
+		for (const uint8_t *p = buf; p <= last; p++) {
+			if (*p != (uint8_t)TRACE_CHUNK_MAGIC[0])
+				continue;
+			memcpy(&head, p, sizeof(head));
+			if (is_header(&head))
+				return off + (p - buf);
+		}
+		off += n - (ssize_t)sizeof(head) + 1;
+	}
+	return -1;
+}
+
 /*
- * Reads headers up to the first that is not whole.  END is never compressed
+ * Reads chunks, stepping over what is damaged.  END is never compressed
  * unless its program name is very long, PROCESS may be: then the clock is
  * taken for the usual one.
  *
  * Safety: allocates.  Return: 0, or -errno where this is no trace of ours.
  */
-static int read_summary(int fd, struct summary *sum)
+static int read_summary(int fd, off_t size, struct summary *sum)
 {
 	struct trace_preamble pre;
 	struct trace_chunk_header head;
-	off_t off = sizeof(pre);
 
 	sum->clock = TRACE_CLOCK_TSC;
+	sum->end = sizeof(pre);
 	if (pread(fd, &pre, sizeof(pre), 0) != (ssize_t)sizeof(pre) ||
 	    memcmp(pre.magic, TRACE_MAGIC, TRACE_MAGIC_LEN) != 0)
 		return -EINVAL;
 	sum->trace_id = pre.trace_id;
-	while (pread(fd, &head, sizeof(head), off) == (ssize_t)sizeof(head)) {
-		if (memcmp(head.magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN) ||
-		    head.header_checksum != XXH64(&head, sizeof(head) - 8, 0))
-			break;
+	while (sum->end < size) {
+		if (!read_header(fd, sum->end, size, &head)) {
+			off_t next = find_header(fd, sum->end + 1);
+
+			if (next < 0)
+				break;
+			sum->end = next;
+			continue;
+		}
 		if (head.type == TRACE_CHUNK_EVENTS &&
 		    add_seen(sum, head.thread, head.sequence) != 0)
 			return -ENOMEM;
-		note_chunk(sum, fd, off + (off_t)sizeof(head), &head);
-		off += (off_t)sizeof(head) + head.stored_len;
+		note_chunk(sum, fd, sum->end + (off_t)sizeof(head), &head);
+		sum->end += (off_t)sizeof(head) + head.stored_len;
 	}
 	return 0;
 }
@@ -308,12 +354,32 @@ static int append_end(int fd, const struct summary *sum,
 	return append_chunk(fd, &head, payload, sizeof(payload));
 }
 
+/*
+ * A process that was killed in the middle of a write leaves part of a chunk
+ * at the end, which would swallow what is appended; its events are still in
+ * PATH.live.
+ *
+ * Safety: allocates.  Return: 0 or -errno.
+ */
+static int prepare(int fd, struct summary *sum)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	err = read_summary(fd, st.st_size, sum);
+	if (!err && sum->end < st.st_size && ftruncate(fd, sum->end) != 0)
+		err = -errno;
+	return err;
+}
+
 /* Safety: allocates.  Return: 0 or -errno. */
 static int complete(int fd, const char *live_path,
 		    const struct launch_result *result, uint32_t *ret_how)
 {
 	struct summary sum = {0};
-	int err = read_summary(fd, &sum);
+	int err = prepare(fd, &sum);
 	int added = 0;
 
 	if (!err)
