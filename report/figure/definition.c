@@ -21,9 +21,6 @@ const struct definition definitions[] = {
 	  "and, where there was a block before, as one free." },
 	{ "peak_time", "Time of the peak",
 	  "When the peak was first reached, in seconds from the start." },
-	{ "end_bytes", "Live at the end",
-	  "Requested bytes of the blocks still alive when the trace ends. "
-	  "Equal to leaked: a block is leaked when it was never freed." },
 	{ "leaked", "Leaked",
 	  "Allocated and never freed before the trace ended. There is no test "
 	  "whether the program could still reach the block." },
