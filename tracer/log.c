@@ -7,11 +7,47 @@
 #include "tracer/sys.h"
 #include "tracer/text.h"
 
+enum {
+	DIGITS_BYTES = 24, /* of a number, with sign and terminator */
+	PARTS_MAX = 10,
+};
+
 static const char *log_path; /* NULL: standard error */
 static char log_path_buf[OPTIONS_PATH_MAX];
 
+/**
+ * struct standard_error - what descriptor 2 was at the start
+ * @is_open: it was open
+ *
+ * A program may close it and get the number again for a file of its own.
+ */
+static struct {
+	bool is_open;
+	dev_t dev;
+	ino_t ino;
+	dev_t rdev;
+} standard_error;
+
+/**
+ * struct line - a message being put together, in place
+ * @parts: borrowed until it is written
+ * @count: of them
+ */
+struct line {
+	struct iovec parts[PARTS_MAX];
+	int count;
+};
+
 void log_init(void)
 {
+	struct stat st;
+
+	if (sys_fstat(2, &st) == 0) {
+		standard_error.is_open = true;
+		standard_error.dev = st.st_dev;
+		standard_error.ino = st.st_ino;
+		standard_error.rdev = st.st_rdev;
+	}
 	if (!options.log_file[0])
 		return;
 	output_name_expand(options.log_file, log_path_buf,
@@ -19,72 +55,114 @@ void log_init(void)
 	log_path = log_path_buf;
 }
 
+/* Safety: pure. */
+static bool is_standard_error(const struct stat *st)
+{
+	return standard_error.is_open && st->st_dev == standard_error.dev &&
+	       st->st_ino == standard_error.ino &&
+	       st->st_rdev == standard_error.rdev;
+}
+
+/*
+ * A write past the limit of file sizes would raise SIGXFSZ.
+ *
+ * Safety: system call.
+ */
+static bool is_full(const struct stat *st)
+{
+	struct rlimit lim;
+
+	return S_ISREG(st->st_mode) && sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
+	       (rlim_t)st->st_size >= lim.rlim_cur;
+}
+
+/* Safety: pure.  @text is borrowed. */
+static void add(struct line *line, const char *text)
+{
+	if (line->count == PARTS_MAX)
+		return;
+	line->parts[line->count++] = (struct iovec){
+		.iov_base = (void *)(uintptr_t)text,
+		.iov_len = strlen(text),
+	};
+}
+
 /*
  * The log file is opened for each line: messages are rare, and a descriptor
  * kept open is one more number that the program may close or reuse.
+ *
+ * Safety: system calls.
  */
-static void emit(const char *line, size_t len)
+static void emit(const struct line *line)
 {
-	int fd;
+	struct stat st;
+	int fd = 2;
 
-	if (!log_path) {
-		sys_write(2, line, len);
-		return;
-	}
-	fd =
-	    sys_open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (log_path)
+		fd = sys_open(log_path,
+			      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	sys_write(fd, line, len);
-	sys_close(fd);
+	if (sys_fstat(fd, &st) == 0 && !is_full(&st) &&
+	    (log_path || is_standard_error(&st)))
+		sys_writev(fd, line->parts, line->count);
+	if (log_path)
+		sys_close(fd);
 }
 
-/* Safety: pure. */
-static struct text begin_line(char *buf, size_t cap)
+/* Safety: pure.  Return: @digits, filled with @value. */
+static const char *format_int(char digits[DIGITS_BYTES], long long value)
 {
-	struct text line = text_init(buf, cap);
+	struct text text = text_init(digits, DIGITS_BYTES);
 
-	text_add(&line, "memprof[");
-	text_add_int(&line, sys_getpid());
-	text_add(&line, "]: ");
-	return line;
+	text_add_int(&text, value);
+	return digits;
+}
+
+/* Safety: pure.  @digits lives as long as the line. */
+static void begin(struct line *line, char digits[DIGITS_BYTES])
+{
+	line->count = 0;
+	add(line, "memprof[");
+	add(line, format_int(digits, sys_getpid()));
+	add(line, "]: ");
 }
 
 void log_line(enum log_level level, const char *text, const char *detail,
 	      int error)
 {
-	char buf[1400];
-	struct text line;
+	char pid[DIGITS_BYTES];
+	struct line line;
 
 	if (level > options.log_level)
 		return;
-	line = begin_line(buf, sizeof(buf) - 1);
-	text_add(&line, text);
+	begin(&line, pid);
+	add(&line, text);
 	if (detail) {
-		text_add(&line, " ");
-		text_add(&line, detail);
+		add(&line, " ");
+		add(&line, detail);
 	}
 	if (error) {
 		const char *name = strerrordesc_np(error);
 
-		text_add(&line, ": ");
-		text_add(&line, name ? name : "unknown error");
+		add(&line, ": ");
+		add(&line, name ? name : "unknown error");
 	}
-	line.buf[line.len++] = '\n';
-	emit(line.buf, line.len);
+	add(&line, "\n");
+	emit(&line);
 }
 
 void log_number(enum log_level level, const char *text, long long value)
 {
-	char buf[200];
-	struct text line;
+	char pid[DIGITS_BYTES], digits[DIGITS_BYTES];
+	struct line line;
 
 	if (level > options.log_level)
 		return;
-	line = begin_line(buf, sizeof(buf) - 1);
-	text_add(&line, text);
-	text_add(&line, " ");
-	text_add_int(&line, value);
-	line.buf[line.len++] = '\n';
-	emit(line.buf, line.len);
+	begin(&line, pid);
+	add(&line, text);
+	add(&line, " ");
+	add(&line, format_int(digits, value));
+	add(&line, "\n");
+	emit(&line);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* One-line messages on standard error or in MEMORY_PROFILER_LOGFILE. */
+/*
+ * One-line messages on standard error, as long as that is what it was at the
+ * start, or in MEMORY_PROFILER_LOGFILE.
+ */
 #ifndef TRACER_LOG_H
 #define TRACER_LOG_H
 
 #include "tracer/options.h"
 
 /*
- * Opens the log file when one is asked for.
+ * Finds out where messages go.
  *
  * Safety: once, at the start.  Allocates, locks: none.  errno: untouched.
  */
@@ -17,7 +20,7 @@ void log_init(void);
  * enabled.  @detail may be NULL, @error is a positive errno or 0.
  *
  * Safety: before start-up: yes.  Signal handler: yes.  After fork: yes.
- *         Allocates, locks: none.  System calls: write.  errno: untouched.
+ *         Allocates, locks: none.  System calls: fstat, writev.  errno: untouched.
  */
 void log_line(enum log_level level, const char *text, const char *detail,
 	      int error);

@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #if defined(__x86_64__)
@@ -85,6 +86,11 @@ static inline ssize_t sys_read(int fd, void *buf, size_t len)
 static inline ssize_t sys_write(int fd, const void *buf, size_t len)
 {
 	return SYS_CALL3(SYS_write, fd, buf, len);
+}
+
+static inline ssize_t sys_writev(int fd, const struct iovec *parts, int count)
+{
+	return SYS_CALL3(SYS_writev, fd, parts, count);
 }
 
 static inline ssize_t sys_pwrite(int fd, const void *buf, size_t len, off_t off)

@@ -492,6 +492,23 @@ def full_disk():
 
 
 @test
+def messages_go_to_standard_error_only():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    data, log = (os.path.join(directory, n) for n in ("data", "log"))
+    run = Run(["steps", "alloc", "limit"])
+    check(b"File too large" in run.stderr, run.stderr)
+    run.done()
+    for env in ({}, {"MEMORY_PROFILER_LOGFILE": log}, {
+            "MEMORY_PROFILER_LOGFILE": log, "MEMORY_PROFILER_LOG": "info"}):
+        run = Run(["steps", "alloc", "stderr:" + data, "limit"], env=env)
+        check_equal((run.status, run.stderr), (0, b""))
+        check_equal(os.path.getsize(data), 0, "bytes in the program's file")
+        run.done()
+    check(os.path.getsize(log) > 0, "an empty log")
+    shutil.rmtree(directory)
+
+
+@test
 def unwritable_directory():
     run = Run(["basic"], output="/nonexistent/trace.dat", must_trace=False)
     check_equal((run.status, run.stdout), (7, b"output as always\n"))
