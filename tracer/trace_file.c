@@ -90,12 +90,34 @@ static int create(const char *path)
 	return fd;
 }
 
+/*
+ * Whether what is at @path is not a file that could be left alone or
+ * overwritten, but a device, a directory, or the program's own output by the
+ * name of /dev/stdout.
+ *
+ * Safety: system calls.
+ */
+static bool is_special(const char *path)
+{
+	struct stat st, out;
+
+	if (sys_stat(path, &st) != 0)
+		return false;
+	for (int fd = 1; fd <= 2; fd++)
+		if (sys_fstat(fd, &out) == 0 && out.st_dev == st.st_dev &&
+		    out.st_ino == st.st_ino)
+			return true;
+	return !S_ISREG(st.st_mode);
+}
+
 /* Safety: system calls.  Tries names in turn.  Return: descriptor, -errno. */
 static int create_under_free_name(bool may_overwrite)
 {
 	size_t base_len = strlen(file.path);
 	int fd = create(file.path);
 
+	if (fd == -EEXIST && is_special(file.path))
+		return -EEXIST;
 	if (fd == -EEXIST && may_overwrite)
 		fd = take_over(file.path);
 	for (unsigned n = 1; fd == -EEXIST && n < NAME_TRIES; n++) {

@@ -519,6 +519,32 @@ def unwritable_directory():
 
 
 @test
+def names_that_are_no_files():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    fifo = os.path.join(directory, "fifo")
+    os.mkfifo(fifo)
+    os.mkdir(os.path.join(directory, "dir"))
+    for path in ("/dev/null", "/dev/full", "/dev/stdout", fifo,
+                 os.path.join(directory, "dir")):
+        for env in ({}, {"MEMORY_PROFILER_IS_CHILD": "1"}):
+            run = Run(["basic"], output=path, env=env, must_trace=False)
+            check_equal((run.status, run.stdout), (7, b"output as always\n"),
+                        path)
+            check_equal(len(run.stderr.splitlines()), 1, run.stderr)
+            check(not os.path.exists(path + ".1"), path)
+            run.done()
+    output = os.path.join(directory, "output")
+    env = dict(os.environ, LD_PRELOAD=LIBRARY,
+               MEMORY_PROFILER_OUTPUT="/dev/stdout")
+    with open(output, "wb") as f:
+        subprocess.run([os.path.join(PROGRAMS, "basic")], env=env, stdout=f,
+                       stderr=subprocess.DEVNULL, check=False)
+    with open(output, "rb") as f:
+        check_equal(f.read(), b"output as always\n")
+    shutil.rmtree(directory)
+
+
+@test
 def signals_inside_the_tracer():
     run = Run(["interrupted"], keep_stacks=False)
     check_equal(run.status, 0)
