@@ -22,6 +22,7 @@ enum {
 	CONTEXT_COUNT = 8,
 	COMPRESS_LEVEL = 1,
 	COMPRESS_MIN = 512, /* shorter payloads are stored as they are */
+	LOST_BYTES = 24,    /* payload of a LOST chunk */
 };
 
 _Static_assert(sizeof(struct trace_chunk_header) == 72, "no padding");
@@ -143,22 +144,33 @@ static void count_lost(const struct chunk *chunk, int err)
 			 trace_file_path(), -err);
 }
 
+/* Safety: pure but for the clock.  Return: a LOST chunk whose payload is put
+   into @payload. */
+static struct chunk lost_chunk(uint8_t payload[LOST_BYTES], uint64_t count,
+			       enum trace_lost_reason reason, int error)
+{
+	uint64_t tick = clock_before();
+	uint8_t *p = payload;
+
+	p = put_u64(p, count);
+	p = put_u32(p, (uint32_t)reason);
+	p = put_u32(p, (uint32_t)error);
+	put_u64(p, tick);
+	return (struct chunk){ .type = TRACE_CHUNK_LOST,
+			       .payload = payload,
+			       .len = LOST_BYTES,
+			       .first_tick = tick,
+			       .last_tick = tick };
+}
+
 /* Safety: signals blocked.  Says in the trace what an earlier write lost. */
 static void report_pending(struct context *ctx)
 {
 	uint64_t count = atomic_exchange(&lost.pending, 0);
-	uint64_t tick = clock_before();
-	uint8_t payload[24], *p = payload;
-	struct chunk chunk = { .type = TRACE_CHUNK_LOST,
-			       .payload = payload,
-			       .len = sizeof(payload),
-			       .first_tick = tick,
-			       .last_tick = tick };
+	uint8_t payload[LOST_BYTES];
+	struct chunk chunk =
+		lost_chunk(payload, count, TRACE_LOST_WRITE, lost.error);
 
-	p = put_u64(p, count);
-	p = put_u32(p, TRACE_LOST_WRITE);
-	p = put_u32(p, (uint32_t)lost.error);
-	put_u64(p, tick);
 	if (write_with(ctx, &chunk) != 0)
 		lost.pending += count;
 }
@@ -194,17 +206,8 @@ int chunk_write_preamble(uint64_t trace_id)
 
 void chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error)
 {
-	uint64_t tick = clock_before();
-	uint8_t payload[24], *p = payload;
-	struct chunk chunk = { .type = TRACE_CHUNK_LOST,
-			       .payload = payload,
-			       .len = sizeof(payload),
-			       .first_tick = tick,
-			       .last_tick = tick };
+	uint8_t payload[LOST_BYTES];
+	struct chunk chunk = lost_chunk(payload, count, reason, error);
 
-	p = put_u64(p, count);
-	p = put_u32(p, (uint32_t)reason);
-	p = put_u32(p, (uint32_t)error);
-	put_u64(p, tick);
 	chunk_write(&chunk);
 }
