@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
-
 struct module_segment {
 	uint64_t vaddr;     /* ELF virtual address */
 	uint64_t mem_bytes;

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct diag;
-
 /**
  * struct sink - one destination
  * @file:  stream, or NULL for memory

@@ -14,7 +14,6 @@
 
 #include "report/core/module.h"
 
-struct diag;
 struct symbols;
 
 enum symbol_quality {
