@@ -7,6 +7,8 @@
 #include "tracer/sys.h"
 #include "tracer/text.h"
 
+static char path[PATH_MAX]; /* not on the program's stack */
+
 void output_name_executable(char *ret, size_t cap)
 {
 	ssize_t len = sys_readlink("/proc/self/exe", ret, cap - 1);
@@ -17,7 +19,6 @@ void output_name_executable(char *ret, size_t cap)
 /* Safety: system call.  Appends the base name of the executable. */
 static void add_executable_name(struct text *out)
 {
-	char path[PATH_MAX];
 	const char *slash;
 
 	output_name_executable(path, sizeof(path));
@@ -61,10 +62,9 @@ static void add_placeholder(struct text *out, char letter)
 void output_name_expand(const char *pattern, char *ret, size_t cap)
 {
 	struct text out = text_init(ret, cap);
-	char cwd[PATH_MAX];
 
-	if (pattern[0] != '/' && sys_getcwd(cwd, sizeof(cwd)) > 0) {
-		text_add(&out, cwd);
+	if (pattern[0] != '/' && sys_getcwd(path, sizeof(path)) > 0) {
+		text_add(&out, path);
 		if (out.len > 1)
 			text_add_char(&out, '/');
 	}

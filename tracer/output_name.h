@@ -13,12 +13,16 @@
  * @ret:     result, made absolute so that chdir() does not matter; cut to fit
  * @cap:     size of @ret
  *
- * Safety: before start-up: yes.  Signal handler: yes.  After fork: yes.
- *         Allocates, locks: none.  System calls: a few.  errno: untouched.
+ * Safety: while the trace is being started, by one thread.  Allocates, locks:
+ *         none.  System calls: a few.  errno: untouched.
  */
 void output_name_expand(const char *pattern, char *ret, size_t cap);
 
-/* Copies the executable's absolute path.  Safety: as output_name_expand(). */
+/*
+ * Copies the executable's absolute path.
+ *
+ * Safety: anywhere.  Allocates, locks: none.  errno: untouched.
+ */
 void output_name_executable(char *ret, size_t cap);
 
 #endif /* TRACER_OUTPUT_NAME_H */

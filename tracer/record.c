@@ -19,6 +19,8 @@ enum {
 	PROCESS_FLAG_FREE_STACKS = 1,
 	PROCESS_FLAG_LIVE = 2,
 	TAIL_BYTES = 64, /* kept for the tracer's version */
+	PROCESS_BYTES = CHUNK_PAYLOAD_MAX + PATH_MAX, /* payload and a path */
+	END_FIXED = 56,
 };
 
 /* Safety: pure.  Return: AT_PAGESZ as a power of two. */
@@ -45,17 +47,21 @@ static uint8_t *put_arguments(uint8_t *p, const uint8_t *end,
 	return p;
 }
 
-/* Safety: system calls.  Fills @payload.  Return: its length. */
+/*
+ * Fills @payload, of PROCESS_BYTES: the program's stack has no room for a path.
+ *
+ * Safety: system calls.  Return: the payload's length.
+ */
 static size_t fill_process(uint8_t *payload, const struct clock_pair *now,
 			   const struct program_start *start, bool has_live)
 {
+	char *path = (char *)payload + CHUNK_PAYLOAD_MAX;
 	uint8_t *p = payload + PROCESS_FIXED;
-	char path[PATH_MAX];
 	uint32_t argument_count;
 
-	output_name_executable(path, sizeof(path));
+	output_name_executable(path, PATH_MAX);
 	p = put_string(p, path, strlen(path));
-	if (sys_getcwd(path, sizeof(path)) <= 0)
+	if (sys_getcwd(path, PATH_MAX) <= 0)
 		path[0] = '\0';
 	p = put_string(p, path, strlen(path));
 	p = put_arguments(p, payload + CHUNK_PAYLOAD_MAX, start,
@@ -84,7 +90,7 @@ static size_t fill_process(uint8_t *payload, const struct clock_pair *now,
 int record_process(const struct program_start *start, bool has_live)
 {
 	struct clock_pair now = clock_read_pair();
-	uint8_t *payload = pool_map(CHUNK_PAYLOAD_MAX);
+	uint8_t *payload = pool_map(PROCESS_BYTES);
 	struct chunk chunk = { .type = TRACE_CHUNK_PROCESS,
 			       .payload = payload,
 			       .first_tick = now.tick,
@@ -95,7 +101,7 @@ int record_process(const struct program_start *start, bool has_live)
 		return -ENOMEM;
 	chunk.len = fill_process(payload, &now, start, has_live);
 	err = chunk_write(&chunk);
-	pool_unmap(payload, CHUNK_PAYLOAD_MAX);
+	pool_unmap(payload, PROCESS_BYTES);
 	return err;
 }
 
@@ -127,9 +133,16 @@ void record_end(enum trace_end_how how, int status, const char *program,
 		uint64_t event_count, uint64_t lost_count)
 {
 	struct clock_pair now = clock_read_pair();
-	uint8_t payload[64 + PATH_MAX], *p = payload;
+	uint8_t without_program[END_FIXED + 4], *payload = NULL, *p;
 	size_t len = program ? strnlen(program, PATH_MAX) : 0;
 
+	if (len)
+		payload = pool_map(END_FIXED + 4 + PATH_MAX);
+	if (!payload) {
+		payload = without_program;
+		len = 0;
+	}
+	p = payload;
 	p = put_u32(p, how);
 	p = put_u32(p, (uint32_t)status);
 	p = put_u64(p, now.tick);
@@ -138,12 +151,14 @@ void record_end(enum trace_end_how how, int status, const char *program,
 	p = put_u64(p, event_count);
 	p = put_u64(p, lost_count);
 	p = put_u64(p, get_peak_rss());
-	p = put_string(p, program ? program : "", len);
+	p = put_string(p, len ? program : "", len);
 	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_END,
 				     .payload = payload,
 				     .len = (size_t)(p - payload),
 				     .first_tick = now.tick,
 				     .last_tick = now.tick });
+	if (payload != without_program)
+		pool_unmap(payload, END_FIXED + 4 + PATH_MAX);
 }
 
 uint64_t record_resident_bytes(void)
