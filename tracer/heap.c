@@ -16,26 +16,28 @@ enum {
 
 /**
  * struct block - the 16 bytes before what the caller gets
- * @size:   as asked for
- * @extent: start of the whole block, as an offset from heap_base
- * @shift:  log2 of the whole block's size
+ * @size:  as asked for
+ * @back:  bytes from the start of the whole block to what the caller gets
+ * @shift: log2 of the whole block's size
  *
  * A free block holds the next one of its list at its start.
  */
 struct block {
 	uint64_t size;
-	uint32_t extent;
+	uint32_t back;
 	uint32_t shift;
 };
 
 _Static_assert(sizeof(struct block) == ALIGN_MIN, "keeps the alignment");
 
-uintptr_t heap_base;
+struct heap_region heap_regions[2] = {
+	{ .bytes = 1 << 20 },
+	{ .bytes = 32 << 20 },
+};
 
-/* @used bytes have been cut into blocks; @free lists are by size class. */
+/* @free lists are by size class. */
 static struct {
 	struct spinlock lock;
-	size_t used;
 	void *free[CLASS_MAX_SHIFT + 1];
 } heap;
 
@@ -49,6 +51,19 @@ static unsigned get_shift(size_t bytes)
 	return shift;
 }
 
+/* Safety: lock held.  Return: start of @bytes of @region, or 0. */
+static uintptr_t cut(struct heap_region *region, size_t bytes)
+{
+	if (region->bytes - region->used < bytes)
+		return 0;
+	if (!region->base)
+		region->base = (uintptr_t)pool_map(region->bytes);
+	if (!region->base)
+		return 0;
+	region->used += bytes;
+	return region->base + region->used - bytes;
+}
+
 /* Safety: lock held.  Return: start of a whole block, or 0. */
 static uintptr_t take_extent(unsigned shift)
 {
@@ -59,13 +74,8 @@ static uintptr_t take_extent(unsigned shift)
 		heap.free[shift] = *(void **)extent;
 		return extent;
 	}
-	if (!heap_base)
-		heap_base = (uintptr_t)pool_map(HEAP_BYTES);
-	if (!heap_base || HEAP_BYTES - heap.used < bytes)
-		return 0;
-	extent = heap_base + heap.used;
-	heap.used += bytes;
-	return extent;
+	extent = cut(&heap_regions[0], bytes);
+	return extent ? extent : cut(&heap_regions[1], bytes);
 }
 
 /* Safety: pure.  The bookkeeping of a block. */
@@ -98,7 +108,7 @@ void *heap_alloc(size_t size, size_t align)
 	memset((void *)p, 0, size);
 	*get_block((void *)p) =
 	    (struct block){ .size = size,
-			    .extent = (uint32_t)(extent - heap_base),
+			    .back = (uint32_t)(p - extent),
 			    .shift = shift };
 	return (void *)p;
 }
@@ -106,7 +116,7 @@ void *heap_alloc(size_t size, size_t align)
 void heap_free(void *p)
 {
 	struct block block = *get_block(p);
-	uintptr_t extent = heap_base + block.extent;
+	uintptr_t extent = (uintptr_t)p - block.back;
 	uint64_t signals;
 
 	sys_signals_block(&signals);

@@ -619,6 +619,18 @@ def tracer_never_calls_malloc():
 
 
 @test
+def address_space():
+    sizes = []
+    for traced in (False, True):
+        run = Run(["cat", "/proc/self/status"], traced=traced)
+        sizes.append([int(line.split()[1]) for line in
+                      run.stdout.decode().splitlines()
+                      if line.startswith("VmSize")][0])
+        run.done()
+    check(sizes[1] - sizes[0] < 12 << 10, "KiB", sizes)
+
+
+@test
 def file_names():
     directory = tempfile.mkdtemp(prefix="memprof-test-")
 
