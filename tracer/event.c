@@ -89,6 +89,8 @@ static COLD struct thread *prepare(uintptr_t caller, bool stale)
 		thread_count_unrecorded();
 		return NULL;
 	}
+	if (stale)
+		unwind_stack_reset(&th->stack);
 	if (stale || th->restart)
 		thread_flush(th);
 	return th;
@@ -112,6 +114,7 @@ enter(uintptr_t caller)
 			return NULL;
 	}
 	tls_set_guard(TLS_FRAME(), 0);
+	unwind_prefetch(caller);
 	if (UNLIKELY(modules_is_loader(caller)))
 		modules_mark_dirty();
 	th = tls.thread;
@@ -171,44 +174,36 @@ static inline bool reserve(struct thread *th, size_t extra, uint64_t tick)
 }
 
 /*
- * Stacks are stored innermost first, so the common outer part is compared
- * from the ends.  Safety: pure.  Return: frames in common.
+ * The frame of the hook that was called from @caller.  All functions of the
+ * tracer keep frame pointers, so it is a few steps up; a hook that calls this
+ * file last has left the frame to it.
+ *
+ * Safety: @frame is the running function's; hooks return to @caller.
  */
-static inline size_t count_common(const struct thread *th,
-				  const struct unwind_trace *trace)
+static inline const struct frame_record *find_hook(uintptr_t frame,
+						   uintptr_t caller)
 {
-	const uintptr_t *a = th->prev + th->prev_len;
-	const uintptr_t *b = trace->frames + trace->len;
-	size_t most = th->prev_len < trace->len ? th->prev_len : trace->len;
-	size_t n = 0;
+	const struct frame_record *record = (const void *)frame;
 
-	while (n < most && a[-1] == b[-1]) {
-		a--;
-		b--;
-		n++;
-	}
-	return n;
+	for (int i = 0; record->ret != caller && i < UNWIND_OWN_FRAMES; i++)
+		record = (const void *)record->next;
+	return record;
 }
 
 /* Safety: inside the guard.  Return: byte after the coded stack. */
 static inline uint8_t *put_stack(uint8_t *p, struct thread *th,
-				 const struct unwind_trace *trace,
-				 size_t common)
+				 const uintptr_t *frames, size_t len,
+				 size_t keep)
 {
-	size_t push = trace->len - common;
-	uintptr_t base = common ? trace->frames[push] : 0;
+	uintptr_t base = keep ? frames[keep - 1] : 0;
 
-	p = put_varint(p, th->prev_len - common);
-	p = put_varint(p, push);
-	while (push > 0) {
-		uintptr_t frame = trace->frames[--push];
-
-		p = put_svarint(p, (int64_t)(frame - base));
-		base = frame;
+	p = put_varint(p, th->prev_len - keep);
+	p = put_varint(p, len - keep);
+	for (size_t i = keep; i < len; i++) {
+		p = put_svarint(p, (int64_t)(frames[i] - base));
+		base = frames[i];
 	}
-	th->prev = trace->frames;
-	th->prev_len = trace->len;
-	th->spare ^= 1;
+	th->prev_len = len;
 	return p;
 }
 
@@ -232,34 +227,37 @@ static COLD void put_extras(struct cursor *cur, bool flushed, bool failed)
  *
  * Safety: inside the guard.
  */
-static inline struct cursor begin(struct thread *th, enum trace_event_kind kind,
-				  uint64_t tick, uintptr_t caller)
+static inline __attribute__((always_inline)) struct cursor
+begin(struct thread *th, enum trace_event_kind kind, uint64_t tick,
+      uintptr_t caller)
 {
-	struct unwind_trace trace = {0};
+	struct unwind_stack *stack = &th->stack;
 	struct cursor cur = {.th = th, .count = 1};
-	size_t common = 0;
-	bool flushed;
+	size_t len = 0, keep = 0;
+	bool flushed, failed = false;
 
-	if (caller) {
-		trace = unwind_capture(th->buffers[th->spare], caller);
-		common = count_common(th, &trace);
+	if (LIKELY(caller)) {
+		unwind_capture(stack, find_hook(TLS_FRAME(), caller));
+		len = stack->len;
+		keep = th->prev_len ? stack->keep : 0;
+		failed = stack->failed;
+		kind |= stack->truncated ? TRACE_EVENT_TRUNCATED : 0;
 	}
-	flushed = reserve(th, (trace.len - common) * ENCODE_VARINT_MAX, tick);
+	flushed = reserve(th, (len - keep) * ENCODE_VARINT_MAX, tick);
 	if (UNLIKELY(flushed)) {
-		common = 0;
+		keep = 0;
 		if (!modules_is_loader(caller))
 			modules_scan();
 	}
 	cur.p = th->buf + thread_len(th);
-	if (UNLIKELY(flushed || tls.lost_nested || trace.failed))
-		put_extras(&cur, flushed, trace.failed);
+	if (UNLIKELY(flushed || tls.lost_nested || failed))
+		put_extras(&cur, flushed, failed);
 	if (tick < th->last_tick)
 		tick = th->last_tick;
-	*cur.p++ =
-	    (uint8_t)(kind | (trace.truncated ? TRACE_EVENT_TRUNCATED : 0));
+	*cur.p++ = (uint8_t)kind;
 	cur.p = put_varint(cur.p, tick - th->last_tick);
 	th->last_tick = tick;
-	cur.p = put_stack(cur.p, th, &trace, common);
+	cur.p = put_stack(cur.p, th, stack->pcs, len, keep);
 	return cur;
 }
 

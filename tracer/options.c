@@ -12,6 +12,7 @@ struct options options = {
     .output = "memory-profiling_%e_%t_%p.dat",
     .log_level = LOG_WARN,
     .free_stacks = true,
+    .own_unwinder = true,
 };
 
 /* ld.so's note of where the stack began; exported since glibc 2.1. */
@@ -64,6 +65,16 @@ static enum log_level parse_level(const char *value)
 	return LOG_OFF;
 }
 
+/* Safety: pure. */
+static enum verify_unwind parse_verify(const char *value)
+{
+	if (strcmp(value, "libgcc") == 0)
+		return VERIFY_LIBGCC;
+	if (parse_bool(value) || strcmp(value, "libunwind") == 0)
+		return VERIFY_LIBUNWIND;
+	return VERIFY_NONE;
+}
+
 void options_read(char **envp)
 {
 	const char *value;
@@ -83,6 +94,12 @@ void options_read(char **envp)
 		else if ((value = match_variable(*envp, PREFIX
 						 "TRACK_CHILD_PROCESSES")))
 			options.children = parse_bool(value);
+		else if ((value =
+			      match_variable(*envp, PREFIX "USE_SHADOW_STACK")))
+			options.own_unwinder = parse_bool(value);
+		else if ((value =
+			      match_variable(*envp, PREFIX "VERIFY_UNWIND")))
+			options.verify_unwind = parse_verify(value);
 		else if (strcmp(*envp, CHILD_VARIABLE) == 0)
 			options.is_child = options.children = true;
 	}

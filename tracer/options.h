@@ -19,6 +19,12 @@ enum log_level {
 	LOG_TRACE,
 };
 
+enum verify_unwind {
+	VERIFY_NONE,
+	VERIFY_LIBUNWIND,
+	VERIFY_LIBGCC,
+};
+
 /**
  * struct options - all settings
  * @output:      pattern of the trace's name; empty: no file, do not trace
@@ -28,6 +34,8 @@ enum log_level {
  * @free_stacks: frees carry stacks
  * @children:    LD_PRELOAD stays, so that executed children are traced
  * @is_child:    some ancestor is traced too; never overwrite a file
+ * @own_unwinder: stacks are taken by rules.h, not by libunwind
+ * @verify_unwind: and by this one too, to compare
  */
 struct options {
 	char output[OPTIONS_PATH_MAX];
@@ -37,6 +45,8 @@ struct options {
 	bool free_stacks;
 	bool children;
 	bool is_child;
+	bool own_unwinder;
+	enum verify_unwind verify_unwind;
 };
 
 extern struct options options;

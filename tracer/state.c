@@ -158,6 +158,7 @@ static void write_end(enum trace_end_how how, int status, const char *program)
 	uint64_t unrecorded = thread_take_unrecorded();
 
 	event_rss_last();
+	unwind_report();
 	thread_flush_all();
 	thread_write_names();
 	modules_scan();

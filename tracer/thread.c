@@ -234,6 +234,10 @@ struct thread *thread_register(void)
 	sys_signals_block(&signals);
 	spinlock_take(&threads.lock);
 	th = find_slot();
+	if (th && !unwind_stack_init(&th->stack)) {
+		free_slot(th);
+		th = NULL;
+	}
 	if (th)
 		own(th);
 	spinlock_give(&threads.lock);

@@ -29,9 +29,7 @@
  * @commit_tick: time of the last event that @commit covers, and of the one
  *               about to be
  * @last_addr:   last address coded
- * @prev:        previous stack, innermost first, in one of @buffers
- * @prev_len:    its length, 0 at the start of a chunk
- * @spare:       which of @buffers does not hold @prev
+ * @prev_len:    frames of the last event's stack, 0 at the start of a chunk
  * @restart:     another thread wrote the buffer out; begin a new chunk
  * @written:     @commit at that moment
  * @number:      thread number
@@ -40,7 +38,7 @@
  * @in_use:      owned by a thread
  * @event_count: events of finished chunks
  * @lock:        held while the buffer is written out
- * @buffers:     room for two stacks
+ * @stack:       the last stack taken
  *
  * slot->committed_len == thread_len(), but for the instant of a commit
  */
@@ -51,9 +49,7 @@ struct thread {
 	uint64_t last_tick;
 	uint64_t commit_tick[2];
 	uint64_t last_addr;
-	uintptr_t *prev;
 	size_t prev_len;
-	unsigned spare;
 	atomic_bool restart;
 	uint64_t written;
 	uint32_t number;
@@ -62,7 +58,7 @@ struct thread {
 	atomic_bool in_use;
 	uint64_t event_count;
 	struct spinlock lock;
-	uintptr_t buffers[2][UNWIND_BUFFER];
+	struct unwind_stack stack;
 };
 
 /* Parts of struct thread's @commit.  Safety (all three): pure. */

@@ -1,12 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/unwind.h"
 
+#include <string.h>
+
+#include "tracer/compiler.h"
+#include "tracer/log.h"
+#include "tracer/options.h"
+#include "tracer/pool.h"
+#include "tracer/rules.h"
+#include "tracer/unwind_cfi.h"
+#include "tracer/unwind_verify.h"
+
+enum {
+	CAP_FIRST = 1024,
+	CAP_GROWTH = 8,
+	CAP_MAX = 65536,
+	/* A window that starts further out than need be is kept this long. */
+	WINDOW_MIN = 256,
+};
+
+#if defined(__x86_64__)
+#define HAVE_RULES 1
+#else
+#define HAVE_RULES 0
+#endif
+
+/* Events whose stack our own unwinder could not take. */
+static atomic_uint_fast64_t fallback_count;
+
 /* Safety: as unwind_capture().  Return: frames found, our own included. */
-static inline size_t fill(uintptr_t *buffer)
+static size_t fill(uintptr_t *buffer, bool libgcc)
 {
 	int n;
 
-	if (!unwind_libunwind)
+	if (libgcc || !unwind_libunwind)
 		return unwind_libgcc(buffer, UNWIND_BUFFER);
 	n = unwind_libunwind((void **)buffer, UNWIND_BUFFER);
 	return n < 0 ? 0 : (size_t)n;
@@ -16,27 +43,289 @@ static inline size_t fill(uintptr_t *buffer)
  * How many frames the tracer itself has on the stack depends on inlining and
  * on the unwinder, so the caller's address is searched rather than counted.
  */
-struct unwind_trace unwind_capture(uintptr_t *buffer, uintptr_t caller)
+size_t unwind_by_library(uintptr_t *buffer, uintptr_t caller, bool libgcc,
+			 uintptr_t **ret)
 {
-	struct unwind_trace trace = {.frames = buffer, .len = 1};
-	size_t n = fill(buffer);
+	size_t n = fill(buffer, libgcc);
 	size_t skip = 0;
 
 	while (skip < n && skip < UNWIND_OWN_FRAMES && buffer[skip] != caller)
 		skip++;
-	if (skip == n || buffer[skip] != caller) {
-		buffer[0] = caller;
-		trace.failed = true;
-		return trace;
+	if (skip == n || buffer[skip] != caller)
+		return 0;
+	*ret = buffer + skip;
+	n -= skip;
+	while (n > 1 && (*ret)[n - 1] < UNWIND_PC_MIN)
+		n--;
+	return n;
+}
+
+/**
+ * struct layout - where the arrays of a stack lie in one mapping
+ *
+ * Before the first frame is one that ends every search for an sp.
+ */
+struct layout {
+	size_t record_pcs;
+	size_t frames;
+	size_t checks;
+	size_t walked;
+	size_t other;
+	size_t buffer;
+	size_t bytes;
+};
+
+/* Safety: pure.  The mapping for @cap frames. */
+static struct layout get_layout(size_t cap)
+{
+	struct layout l = {0};
+
+	l.frames = l.record_pcs + cap * sizeof(uintptr_t) +
+		   sizeof(struct unwind_frame);
+	l.checks = l.frames + cap * sizeof(struct unwind_frame);
+	l.walked = l.checks +
+		   cap * UNWIND_CHECKS_PER_FRAME * sizeof(struct unwind_check);
+	l.other = l.walked + cap * sizeof(struct unwind_walked);
+	l.buffer = l.other + UNWIND_BUFFER * sizeof(uintptr_t);
+	l.bytes = l.buffer + UNWIND_BUFFER * sizeof(uintptr_t);
+	return l;
+}
+
+/* Safety: allocates: mmap.  Gives @stack empty arrays of @cap frames. */
+static bool map_arrays(struct unwind_stack *stack, size_t cap)
+{
+	struct layout l = get_layout(cap);
+	char *p = pool_map(l.bytes);
+
+	if (!p)
+		return false;
+	stack->cap = (uint32_t)cap;
+	stack->record_pcs = (void *)(p + l.record_pcs);
+	stack->frames = (void *)(p + l.frames);
+	stack->frames[-1].sp = UINTPTR_MAX;
+	stack->checks = (void *)(p + l.checks);
+	stack->walked = (void *)(p + l.walked);
+	stack->other = (void *)(p + l.other);
+	stack->buffer = (void *)(p + l.buffer);
+	return true;
+}
+
+bool unwind_grow(struct unwind_stack *stack)
+{
+	struct unwind_stack old = *stack;
+	size_t check_count =
+	    old.record_len ? old.frames[old.record_len - 1].checks_end : 0;
+	bool is_other = old.pcs == old.other;
+
+	if (old.cap >= CAP_MAX ||
+	    !map_arrays(stack, (size_t)old.cap * CAP_GROWTH))
+		return false;
+	memcpy(stack->record_pcs, old.record_pcs,
+	       old.record_len * sizeof(*old.record_pcs));
+	memcpy(stack->frames, old.frames, old.record_len * sizeof(*old.frames));
+	memcpy(stack->checks, old.checks, check_count * sizeof(*old.checks));
+	memcpy(stack->walked, old.walked, old.cap * sizeof(*old.walked));
+	memcpy(stack->other, old.other, old.other_len * sizeof(*old.other));
+	stack->pcs =
+	    is_other ? stack->other : stack->record_pcs + stack->record_base;
+	pool_unmap(old.record_pcs, get_layout(old.cap).bytes);
+	return true;
+}
+
+bool unwind_stack_init(struct unwind_stack *stack)
+{
+	if (!stack->cap && !map_arrays(stack, CAP_FIRST))
+		return false;
+	unwind_stack_reset(stack);
+	stack->bounds = (struct stack_bounds){0};
+	if (HAVE_RULES && options.own_unwinder && rules_init())
+		stack->bounds = stack_bounds_get();
+	return true;
+}
+
+void unwind_stack_reset(struct unwind_stack *stack)
+{
+	stack->record_len = 0;
+	stack->record_base = 0;
+	stack->other_len = 0;
+	stack->pcs = stack->other;
+	stack->len = 0;
+	stack->keep = 0;
+}
+
+/* Safety: pure.  Return: leading elements in common. */
+static size_t count_common(const uintptr_t *a, size_t a_len, const uintptr_t *b,
+			   size_t b_len)
+{
+	size_t n = 0;
+
+	while (n < a_len && n < b_len && a[n] == b[n])
+		n++;
+	return n;
+}
+
+void unwind_replace(struct unwind_stack *stack, const uintptr_t *frames,
+		    size_t len, bool truncated)
+{
+	const uintptr_t *outermost;
+	size_t keep = 0;
+
+	if (len > UNWIND_DEPTH_MAX) {
+		len = UNWIND_DEPTH_MAX;
+		truncated = true;
 	}
-	trace.truncated = n == UNWIND_BUFFER;
-	trace.frames = buffer + skip;
-	trace.len = n - skip;
-	if (trace.len > UNWIND_DEPTH_MAX) {
-		trace.len = UNWIND_DEPTH_MAX;
-		trace.truncated = true;
+	outermost = frames + len - 1;
+	while (keep < len && keep < stack->len &&
+	       *(outermost - keep) == stack->pcs[keep])
+		keep++;
+	if (stack->pcs != stack->other)
+		memcpy(stack->other, stack->pcs, keep * sizeof(*stack->pcs));
+	for (size_t i = keep; i < len; i++)
+		stack->other[i] = *(outermost - i);
+	stack->other_len = len;
+	stack->pcs = stack->other;
+	stack->len = len;
+	stack->keep = keep;
+	stack->truncated = truncated;
+}
+
+/*
+ * Of a stack deeper than can be handed over, the innermost frames are.  Where
+ * that window begins changes seldom, so that the frames in it stay comparable
+ * from one event to the next.
+ *
+ * Safety: pure.  Return: the record's frames to leave out.
+ */
+static COLD size_t get_base(const struct unwind_stack *stack)
+{
+	size_t len = stack->record_len;
+	size_t base = stack->record_base;
+	const size_t step = UNWIND_DEPTH_MAX / 2;
+
+	if (len >= base + WINDOW_MIN && len - base <= UNWIND_DEPTH_MAX)
+		return base;
+	if (len <= UNWIND_DEPTH_MAX)
+		return 0;
+	return (len - UNWIND_DEPTH_MAX + step - 1) / step * step;
+}
+
+/* Safety: owner.  Hands the record over; @keep of its frames are old. */
+static inline void publish_record(struct unwind_stack *stack, size_t keep)
+{
+	const uintptr_t *old = stack->pcs;
+	size_t old_len = stack->len;
+	size_t base = 0;
+
+	if (UNLIKELY(stack->record_base ||
+		     stack->record_len > UNWIND_DEPTH_MAX))
+		base = get_base(stack);
+	stack->pcs = stack->record_pcs + base;
+	stack->len = stack->record_len - base;
+	stack->truncated = base > 0;
+	if (UNLIKELY(old == stack->other))
+		keep = count_common(old, old_len, stack->pcs, stack->len);
+	else if (UNLIKELY(base != stack->record_base))
+		keep = 0;
+	else
+		keep = keep > base ? keep - base : 0;
+	stack->record_base = base;
+	stack->keep = keep;
+}
+
+/* Safety: as unwind_capture().  By libunwind, or libgcc. */
+static COLD void capture_by_library(struct unwind_stack *stack,
+				    uintptr_t caller)
+{
+	uintptr_t *frames = &caller;
+	size_t len = unwind_by_library(stack->buffer, caller, false, &frames);
+
+	stack->failed = len == 0;
+	unwind_replace(stack, frames, len ? len : 1,
+		       len && frames + len == stack->buffer + UNWIND_BUFFER);
+}
+
+/*
+ * Safety: as unwind_capture().  Hands over what the plain walk finds.
+ * Return: false when it needs the library.
+ */
+static COLD bool capture_plain(struct unwind_stack *stack,
+			       const struct unwind_state *state)
+{
+	bool truncated;
+	size_t len = unwind_plain(stack, *state, &truncated);
+
+	if (!len)
+		return false;
+	if (len > UNWIND_DEPTH_MAX) {
+		len = UNWIND_DEPTH_MAX;
+		truncated = true;
 	}
-	while (trace.len > 1 && trace.frames[trace.len - 1] < 4096)
-		trace.len--;
-	return trace;
+	for (size_t i = 0; i < len; i++)
+		stack->buffer[i] = stack->walked[i].pc;
+	unwind_replace(stack, stack->buffer, len, truncated);
+	return true;
+}
+
+/* Safety: as unwind_capture().  Return: whether the stack was taken. */
+static inline bool capture_own(struct unwind_stack *stack,
+			       const struct unwind_state *state)
+{
+	enum unwind_outcome outcome = UNWIND_FOREIGN;
+	size_t keep;
+
+	if (LIKELY(state->sp - stack->bounds.low <
+		   stack->bounds.high - stack->bounds.low))
+		outcome = unwind_own(stack, state, &keep);
+	if (LIKELY(outcome == UNWIND_DONE)) {
+		publish_record(stack, keep);
+		return true;
+	}
+	return outcome == UNWIND_FOREIGN && capture_plain(stack, state);
+}
+
+/* Safety: as unwind_capture().  What follows a change of modules. */
+static COLD void follow_loader(struct unwind_stack *stack, uintptr_t caller)
+{
+	if (!modules_is_loader(caller) && rules_stale())
+		rules_sync();
+	if (stack->epoch == rules.epoch)
+		return;
+	stack->epoch = rules.epoch;
+	if (stack->pcs != stack->other) {
+		memcpy(stack->other, stack->pcs,
+		       stack->len * sizeof(*stack->pcs));
+		stack->other_len = stack->len;
+		stack->pcs = stack->other;
+	}
+	stack->record_len = 0;
+	stack->record_base = 0;
+}
+
+void unwind_capture(struct unwind_stack *stack, const struct frame_record *hook)
+{
+	const struct unwind_state state = {
+	    .pc = hook->ret, .sp = (uintptr_t)(hook + 1), .rbp = hook->next};
+
+	stack->failed = false;
+	if (UNLIKELY(!HAVE_RULES || !rules.words || !options.own_unwinder)) {
+		capture_by_library(stack, state.pc);
+		return;
+	}
+	if (UNLIKELY(rules_stale() || stack->epoch != rules.epoch))
+		follow_loader(stack, state.pc);
+	if (UNLIKELY(!capture_own(stack, &state))) {
+		fallback_count++;
+		capture_by_library(stack, state.pc);
+	}
+	if (UNLIKELY(options.verify_unwind))
+		unwind_verify(stack, &state);
+}
+
+void unwind_report(void)
+{
+	if (fallback_count)
+		log_number(LOG_INFO, "stacks left to libunwind:",
+			   (long long)fallback_count);
+	if (options.verify_unwind)
+		unwind_verify_report();
 }

@@ -2,9 +2,12 @@
 /*
  * The one interface to stack unwinding.
  *
- * Two implementations stand behind it: libunwind, opened privately at
- * start-up, and the compiler's own unwinder, linked in, for events before
- * that or where libunwind is not installed.
+ * A stack is handed over as what changed: how many outer frames are as they
+ * were in the thread's stack before, and the frames after them.  Three
+ * unwinders stand behind it: our own rules (rules.h, unwind_cfi.h), which
+ * serve nearly every event; libunwind, opened privately at start-up, for the
+ * frames that no rule can express and where our own is switched off; the
+ * compiler's, linked in, where libunwind is not to be had.
  */
 #ifndef TRACER_UNWIND_H
 #define TRACER_UNWIND_H
@@ -13,37 +16,109 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracer/compiler.h"
+#include "tracer/rules.h"
+#include "tracer/stack_bounds.h"
+
 enum {
-	UNWIND_DEPTH_MAX = 4096, /* recorded frames, innermost ones win */
+	UNWIND_DEPTH_MAX = 4096, /* frames handed over, innermost ones win */
 	UNWIND_OWN_FRAMES = 16,  /* most frames between hook and unwinder */
 	UNWIND_BUFFER = UNWIND_DEPTH_MAX + UNWIND_OWN_FRAMES,
+	UNWIND_PC_MIN = 0x4000, /* return addresses below end a stack */
 };
 
 /**
- * struct unwind_trace - one stack
- * @frames:    return addresses, innermost first; points into the buffer given
- * @len:       number of frames, at least 1
- * @truncated: the outer frames are missing
- * @failed:    the unwinder did not find the caller; only that is recorded
+ * struct frame_record - what a function built with frame pointers leaves
+ * @next: the caller's rbp
+ * @ret:  address it returns to
+ *
+ * Its own address plus 16 is the caller's stack pointer after the return.
  */
-struct unwind_trace {
-	uintptr_t *frames;
+struct frame_record {
+	uintptr_t next;
+	uintptr_t ret;
+};
+
+struct unwind_frame;
+struct unwind_check;
+struct unwind_walked;
+
+/**
+ * struct unwind_stack - a thread's previous stack, and how to check it
+ * @pcs:       return addresses, outermost first
+ * @len:       of them, at least 1 once there was an event
+ * @keep:      leading ones that equal those of the stack before
+ * @truncated: further frames outside of pcs[0] are missing
+ * @failed:    the unwinder did not find the caller; only that is recorded
+ * @bounds:    the thread's own stack
+ * @epoch:     rules.epoch that the record belongs to
+ * @cap:       frames the arrays below have room for
+ * @record_len: frames of the record, 0: there is none
+ * @record_base: leading ones not handed over, being too many
+ * @record_pcs: their return addresses, outermost first
+ * @frames:    their other half
+ * @checks:    the words they were found by
+ * @walked:    frames of a walk in progress, innermost first
+ * @other:     a stack that is not the record's, outermost first
+ * @other_len: of it
+ * @buffer:    UNWIND_BUFFER elements, for the other unwinders
+ *
+ * @pcs is record_pcs + record_base or @other.
+ */
+struct unwind_stack {
+	const uintptr_t *pcs;
 	size_t len;
+	size_t keep;
 	bool truncated;
 	bool failed;
+	struct stack_bounds bounds;
+	uint32_t epoch;
+	uint32_t cap;
+	size_t record_len;
+	size_t record_base;
+	uintptr_t *record_pcs;
+	struct unwind_frame *frames;
+	struct unwind_check *checks;
+	struct unwind_walked *walked;
+	uintptr_t *other;
+	size_t other_len;
+	uintptr_t *buffer;
 };
+
+/*
+ * Prepares @stack, zeroed or used by another thread before, for the calling
+ * thread.
+ *
+ * Safety: as stack_bounds_get().  Allocates: mmap.
+ * Return: false when there is no memory.
+ */
+bool unwind_stack_init(struct unwind_stack *stack);
+
+/* Forgets the stack before: a capture was abandoned.  Safety: owner. */
+void unwind_stack_reset(struct unwind_stack *stack);
 
 /**
  * unwind_capture() - the stack of the hook that is running
- * @buffer: UNWIND_BUFFER elements, owned by the caller
- * @caller: the hook's return address; becomes the innermost frame
+ * @stack: the thread's; members up to @failed are the result
+ * @hook:  the hook's frame; its return address becomes the innermost frame
  *
  * Safety: before start-up: yes.  Signal handler: inside the guard.  After
- *         fork: yes.  Allocates: libunwind maps memory for its cache.
- *         Locks: libunwind's and the loader's on a cache miss.
- *         errno: may change.
+ *         fork: yes.  Allocates: mmap when deeper than ever; libunwind maps
+ *         memory for its cache.  Locks: the loader's list after it has been
+ *         at work; libunwind's on a cache miss.  errno: may change.
  */
-struct unwind_trace unwind_capture(uintptr_t *buffer, uintptr_t caller);
+void unwind_capture(struct unwind_stack *stack,
+		    const struct frame_record *hook);
+
+/**
+ * unwind_replace() - make another unwinder's stack the thread's
+ * @frames: innermost first; not in @stack->other
+ * @len:    at least 1
+ *
+ * Safety: pure.
+ */
+void unwind_replace(struct unwind_stack *stack, const uintptr_t *frames,
+		    size_t len, bool truncated);
 
 /*
  * Opens libunwind.
@@ -52,10 +127,35 @@ struct unwind_trace unwind_capture(uintptr_t *buffer, uintptr_t caller);
  */
 void unwind_init(void);
 
+/* Says what the unwinders could not do.  Safety: at the end, in the guard. */
+void unwind_report(void);
+
 /* libunwind's: fills @buffer as unw_backtrace() does; NULL when not open. */
 extern int (*unwind_libunwind)(void **buffer, int size);
 
 /* The compiler's.  Safety: as unwind_capture(), but locks nothing. */
 size_t unwind_libgcc(uintptr_t *buffer, size_t cap);
+
+/**
+ * unwind_by_library() - the whole stack by libunwind or libgcc
+ * @buffer: UNWIND_BUFFER elements
+ * @libgcc: that one, even if the other is there
+ * @ret:    start of the frames inside @buffer, innermost first
+ *
+ * Safety: as unwind_capture().
+ * Return: number of frames, 0 when @caller is not among the inner ones.
+ */
+size_t unwind_by_library(uintptr_t *buffer, uintptr_t caller, bool libgcc,
+			 uintptr_t **ret);
+
+/*
+ * Says that a stack will be taken whose innermost return address is @caller:
+ * its rule is fetched meanwhile.  Safety: anywhere.
+ */
+static inline void unwind_prefetch(uintptr_t caller)
+{
+	if (LIKELY(rules.words != NULL))
+		__builtin_prefetch((const void *)(uintptr_t)rules_set(caller));
+}
 
 #endif /* TRACER_UNWIND_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The check that our own unwinder is exact: every stack is taken a second time
+ * by another unwinder and compared frame by frame.
+ *
+ * MEMORY_PROFILER_VERIFY_UNWIND: "1" or "libunwind"; "libgcc".
+ */
+#ifndef TRACER_UNWIND_VERIFY_H
+#define TRACER_UNWIND_VERIFY_H
+
+struct unwind_stack;
+struct unwind_state;
+
+/*
+ * Compares stack->pcs with what the other unwinder finds from here, and what
+ * was said to be kept with the stack before.
+ *
+ * Safety: inside the guard.  Allocates: as unwind_capture().  Locks: its own,
+ *         in case of a difference.  errno: may change.
+ */
+void unwind_verify(struct unwind_stack *stack,
+		   const struct unwind_state *state);
+
+/* Logs the counts.  Safety: at the end, inside the guard. */
+void unwind_verify_report(void);
+
+#endif /* TRACER_UNWIND_VERIFY_H */
