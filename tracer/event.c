@@ -21,7 +21,7 @@ enum {
 	RSS_INTERVAL_NS = 10 * 1000 * 1000,
 };
 
-_Static_assert(UNWIND_DEPTH_MAX *ENCODE_VARINT_MAX + EVENT_RESERVE <
+_Static_assert(UNWIND_WINDOW_MAX *ENCODE_VARINT_MAX + EVENT_RESERVE <
 		   LIVE_BUFFER,
 	       "the deepest stack fits into an empty buffer");
 

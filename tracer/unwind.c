@@ -14,9 +14,7 @@
 enum {
 	CAP_FIRST = 1024,
 	CAP_GROWTH = 8,
-	CAP_MAX = 65536,
-	/* A window that starts further out than need be is kept this long. */
-	WINDOW_MIN = 256,
+	CAP_MAX = CAP_FIRST * CAP_GROWTH * CAP_GROWTH * CAP_GROWTH,
 };
 
 #if defined(__x86_64__)
@@ -170,8 +168,8 @@ void unwind_replace(struct unwind_stack *stack, const uintptr_t *frames,
 	const uintptr_t *outermost;
 	size_t keep = 0;
 
-	if (len > UNWIND_DEPTH_MAX) {
-		len = UNWIND_DEPTH_MAX;
+	if (len > UNWIND_WINDOW_MAX) {
+		len = UNWIND_WINDOW_MAX;
 		truncated = true;
 	}
 	outermost = frames + len - 1;
@@ -200,13 +198,13 @@ static COLD size_t get_base(const struct unwind_stack *stack)
 {
 	size_t len = stack->record_len;
 	size_t base = stack->record_base;
-	const size_t step = UNWIND_DEPTH_MAX / 2;
 
-	if (len >= base + WINDOW_MIN && len - base <= UNWIND_DEPTH_MAX)
+	if (base && len - base >= UNWIND_DEPTH_MAX &&
+	    len - base <= UNWIND_WINDOW_MAX && len > base)
 		return base;
-	if (len <= UNWIND_DEPTH_MAX)
+	if (len <= UNWIND_WINDOW_MAX)
 		return 0;
-	return (len - UNWIND_DEPTH_MAX + step - 1) / step * step;
+	return len - (UNWIND_DEPTH_MAX + UNWIND_WINDOW_MAX) / 2;
 }
 
 /* Safety: owner.  Hands the record over; @keep of its frames are old. */
@@ -217,7 +215,7 @@ static inline void publish_record(struct unwind_stack *stack, size_t keep)
 	size_t base = 0;
 
 	if (UNLIKELY(stack->record_base ||
-		     stack->record_len > UNWIND_DEPTH_MAX))
+		     stack->record_len > UNWIND_WINDOW_MAX))
 		base = get_base(stack);
 	stack->pcs = stack->record_pcs + base;
 	stack->len = stack->record_len - base;
@@ -256,8 +254,8 @@ static COLD bool capture_plain(struct unwind_stack *stack,
 
 	if (!len)
 		return false;
-	if (len > UNWIND_DEPTH_MAX) {
-		len = UNWIND_DEPTH_MAX;
+	if (len > UNWIND_WINDOW_MAX) {
+		len = UNWIND_WINDOW_MAX;
 		truncated = true;
 	}
 	for (size_t i = 0; i < len; i++)

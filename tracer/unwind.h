@@ -21,10 +21,11 @@
 #include "tracer/stack_bounds.h"
 
 enum {
-	UNWIND_DEPTH_MAX = 4096, /* frames handed over, innermost ones win */
-	UNWIND_OWN_FRAMES = 16,  /* most frames between hook and unwinder */
-	UNWIND_BUFFER = UNWIND_DEPTH_MAX + UNWIND_OWN_FRAMES,
-	UNWIND_PC_MIN = 0x4000, /* return addresses below end a stack */
+	UNWIND_DEPTH_MAX = 4096,  /* frames handed over for sure, inner ones */
+	UNWIND_WINDOW_MAX = 6144, /* frames handed over at most */
+	UNWIND_OWN_FRAMES = 16,   /* most frames between hook and unwinder */
+	UNWIND_BUFFER = UNWIND_WINDOW_MAX + UNWIND_OWN_FRAMES,
+	UNWIND_PC_MIN = 0x4000,   /* return addresses below end a stack */
 };
 
 /**
