@@ -25,7 +25,7 @@ enum {
 	UNWIND_WINDOW_MAX = 6144, /* frames handed over at most */
 	UNWIND_OWN_FRAMES = 16,   /* most frames between hook and unwinder */
 	UNWIND_BUFFER = UNWIND_WINDOW_MAX + UNWIND_OWN_FRAMES,
-	UNWIND_PC_MIN = 0x4000,   /* return addresses below end a stack */
+	UNWIND_PC_MIN = 0x4000, /* return addresses below end a stack */
 };
 
 /**

@@ -41,7 +41,7 @@ static inline enum step step_by_offset(struct unwind_state *state,
 	if (rule_slot(rule) != RULE_SLOT_NONE)
 		state->rbp = saved;
 	state->sp = cfa;
-	return UNLIKELY(state->pc < UNWIND_PC_MIN) ? STEP_NULL : STEP_ON;
+	return LIKELY(unwind_is_pc(state->pc)) ? STEP_ON : STEP_NULL;
 }
 
 /* Safety: as step_by_offset(). */
@@ -60,7 +60,7 @@ static enum step step_realigned(struct unwind_state *state, uintptr_t high,
 	state->pc = load(cfa - sizeof(uintptr_t));
 	state->rbp = load(state->rbp);
 	state->sp = cfa;
-	return state->pc < UNWIND_PC_MIN ? STEP_NULL : STEP_ON;
+	return unwind_is_pc(state->pc) ? STEP_ON : STEP_NULL;
 }
 
 /* Safety: as step_by_offset(). */
@@ -77,7 +77,7 @@ static enum step step_signal(struct unwind_state *state, uintptr_t high)
 	state->pc = load(context + RULE_UCONTEXT_RIP);
 	state->rbp = load(context + RULE_UCONTEXT_RBP);
 	state->sp = sp;
-	return state->pc < UNWIND_PC_MIN ? STEP_NULL : STEP_ON;
+	return unwind_is_pc(state->pc) ? STEP_ON : STEP_NULL;
 }
 
 /* Safety: as step_by_offset(). */
@@ -91,7 +91,7 @@ static enum step step_guess(struct unwind_state *state, uintptr_t high)
 	state->rbp = unwind_link(record, load(record));
 	state->pc = load(record + sizeof(uintptr_t));
 	state->sp = record + 2 * sizeof(uintptr_t);
-	return state->pc < UNWIND_PC_MIN ? STEP_NULL : STEP_ON;
+	return unwind_is_pc(state->pc) ? STEP_ON : STEP_NULL;
 }
 
 static enum step step_special(struct unwind_stack *stack,

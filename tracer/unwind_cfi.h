@@ -73,6 +73,8 @@ struct unwind_check {
 
 enum {
 	UNWIND_CHECKS_PER_FRAME = 3,
+	UNWIND_ADDRESS_BITS = 47,  /* of what programs may map */
+	UNWIND_FAR = 64 << 10,     /* from sp to a guessed frame record */
 	UNWIND_RBP_NONE = 0,       /* where the frame pointer is not known */
 	UNWIND_JUMPS_MAX = 64,     /* between stacks, in one plain walk */
 	UNWIND_GUESS_MAX = 0x4000, /* bytes between frames linked by rbp */
@@ -113,6 +115,13 @@ size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
  * Return: false when there is no memory or the limit is reached.
  */
 bool unwind_grow(struct unwind_stack *stack);
+
+/* Return: whether @pc can be an address of code.  Safety: pure. */
+static inline bool unwind_is_pc(uintptr_t pc)
+{
+	return pc - UNWIND_PC_MIN <
+	       ((uintptr_t)1 << UNWIND_ADDRESS_BITS) - UNWIND_PC_MIN;
+}
 
 /*
  * The rbp of the frame that a frame record belongs to: @next, if that is the

@@ -89,14 +89,20 @@ static bool step_signal(struct plain *walk)
 	return ++walk->jumps <= UNWIND_JUMPS_MAX;
 }
 
-/* Safety: as load(). */
+/*
+ * At the start of a coroutine rbp is what it was in its creator, on another
+ * stack: a record is looked for near the stack pointer only.
+ *
+ * Safety: as load().
+ */
 static bool step_guess(struct plain *walk)
 {
 	struct unwind_state *state = &walk->state;
 	uintptr_t record = state->rbp;
 
 	walk->guessed = true;
-	if (record < state->sp || !load(walk, record, &state->rbp) ||
+	if (record - state->sp > UNWIND_FAR ||
+	    !load(walk, record, &state->rbp) ||
 	    !load(walk, record + sizeof(uintptr_t), &state->pc))
 		return false;
 	state->rbp = unwind_link(record, state->rbp);
@@ -145,6 +151,6 @@ size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
 		    .pc = walk.state.pc,
 		};
 		walk.state.exact = false;
-	} while (step(&walk, rule) && walk.state.pc >= UNWIND_PC_MIN);
+	} while (step(&walk, rule) && unwind_is_pc(walk.state.pc));
 	return len;
 }
