@@ -226,15 +226,17 @@ static void own(struct thread *th)
 
 struct thread *thread_register(void)
 {
+	struct stack_bounds bounds;
 	bool first = tls.number == 0;
 	char name[COMM_BYTES] = "";
 	struct thread *th;
 	uint64_t signals;
 
 	sys_signals_block(&signals);
+	bounds = unwind_bounds();
 	spinlock_take(&threads.lock);
 	th = find_slot();
-	if (th && !unwind_stack_init(&th->stack)) {
+	if (th && !unwind_stack_init(&th->stack, &bounds)) {
 		free_slot(th);
 		th = NULL;
 	}

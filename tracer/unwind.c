@@ -130,14 +130,20 @@ bool unwind_grow(struct unwind_stack *stack)
 	return true;
 }
 
-bool unwind_stack_init(struct unwind_stack *stack)
+struct stack_bounds unwind_bounds(void)
+{
+	if (HAVE_RULES && options.own_unwinder && rules_init())
+		return stack_bounds_get();
+	return (struct stack_bounds){0};
+}
+
+bool unwind_stack_init(struct unwind_stack *stack,
+		       const struct stack_bounds *bounds)
 {
 	if (!stack->cap && !map_arrays(stack, CAP_FIRST))
 		return false;
 	unwind_stack_reset(stack);
-	stack->bounds = (struct stack_bounds){0};
-	if (HAVE_RULES && options.own_unwinder && rules_init())
-		stack->bounds = stack_bounds_get();
+	stack->bounds = *bounds;
 	return true;
 }
 

@@ -87,13 +87,20 @@ struct unwind_stack {
 };
 
 /*
- * Prepares @stack, zeroed or used by another thread before, for the calling
- * thread.
+ * What the unwinder has to know of the calling thread's own stack.
  *
- * Safety: as stack_bounds_get().  Allocates: mmap.
- * Return: false when there is no memory.
+ * Safety: as stack_bounds_get().  Allocates: mmap the first time.
  */
-bool unwind_stack_init(struct unwind_stack *stack);
+struct stack_bounds unwind_bounds(void);
+
+/*
+ * Prepares @stack, zeroed or used by another thread before, for the thread
+ * that @bounds are of.
+ *
+ * Safety: anywhere.  Allocates: mmap.  Return: false when there is no memory.
+ */
+bool unwind_stack_init(struct unwind_stack *stack,
+		       const struct stack_bounds *bounds);
 
 /* Forgets the stack before: a capture was abandoned.  Safety: owner. */
 void unwind_stack_reset(struct unwind_stack *stack);
