@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Our unwinder against libunwind and libgcc, stack by stack.
+
+The tracer itself compares, with MEMORY_PROFILER_VERIFY_UNWIND, and says at the
+end how many stacks there were and how many differed.  Started by unwind.sh.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
+LIBRARY = os.path.join(BUILD, "libmemprof.so")
+HERE = os.path.dirname(os.path.abspath(__file__))
+WORKLOADS = os.path.join(HERE, "..", "workloads")
+LIMIT = 1e-5
+FULL = os.environ.get("FULL") == "1"
+TESTS, SKIPPED = [], []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Skip(Exception):
+    """The machine lacks something."""
+
+
+def need(program):
+    path = shutil.which(program)
+    if not path:
+        raise Skip(program)
+    return path
+
+
+def program(name):
+    path = os.path.join(PROGRAMS, name)
+    if not os.path.exists(path):
+        raise Skip(name)
+    return path
+
+
+def environment(directory, **settings):
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("MEMORY_PROFILER_")}
+    env["LD_PRELOAD"] = LIBRARY
+    env["MEMORY_PROFILER_OUTPUT"] = os.path.join(directory, "trace-%p.dat")
+    env.update(settings)
+    return env
+
+
+def count(stderr, what):
+    found = re.findall(rf"unwind check: {what}: (\d+)", stderr)
+    if not found:
+        raise AssertionError("no count: " + stderr[-2000:])
+    return sum(map(int, found))
+
+
+def judge(stderr, least, limit=LIMIT):
+    """At most @limit of at least @least stacks differ."""
+    total, different = count(stderr, "stacks compared"), count(stderr, "different")
+    print(f"     {total} stacks, {different} different", flush=True)
+    if total < least:
+        raise AssertionError(f"only {total} stacks")
+    if different > total * limit:
+        raise AssertionError(f"{different} of {total} differ:\n" + stderr[:4000])
+
+
+def compare(argv, least, against="libunwind", statuses=(0,), **options):
+    with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
+        env = environment(directory, MEMORY_PROFILER_VERIFY_UNWIND=against,
+                          **options.pop("env", {}))
+        p = subprocess.run(argv, env=env, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, timeout=300, **options)
+    stderr = p.stderr.decode(errors="replace")
+    if p.returncode not in statuses:
+        raise AssertionError(f"status {p.returncode}: {stderr[-2000:]}")
+    judge(stderr, least)
+
+
+@test
+def difficult_stacks():
+    for build in ("0", "1", "2", "fp"):
+        for against in ("libunwind", "libgcc"):
+            compare([program("unwinding_" + build), "60", "3"], 50000, against)
+
+
+@test
+def deep_stacks():
+    for depth in (1000, 5000, 9000):
+        compare([program("recursion"), str(depth)], 5 * depth)
+
+
+@test
+def libraries_at_one_address():
+    """libunwind is wrong here: its rules outlive the library."""
+    argv = [program("swap"), "100", program("swap_600.so"),
+            program("swap_3000.so")]
+    compare(argv, 10000, "libgcc")
+
+
+@test
+def many_threads():
+    compare([program("many_threads"), "2000"], 200000)
+
+
+@test
+def first_stack_of_a_thread():
+    """What one thread has learnt serves all others."""
+    took = {}
+    with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
+        for own in ("0", "1"):
+            env = environment(directory, MEMORY_PROFILER_USE_SHADOW_STACK=own,
+                              MEMPROF_TRUTH_FD="1")
+            out = subprocess.run([program("many_threads"), "50"], env=env,
+                                 stdout=subprocess.PIPE, check=True).stdout
+            took[own] = int(out.split()[1])
+    print(f"     {took['1']} ns, libunwind {took['0']} ns", flush=True)
+    if took["1"] >= took["0"]:
+        raise AssertionError("not cheaper")
+
+
+@test
+def rust():
+    compare([program("panics")], 50000)
+
+
+@test
+def perl():
+    script = ("my %h; for my $i (1..20000) { $h{$i} = [$i, 'x' x ($i % 50)];"
+              " delete $h{$i - 100} } sub f { my $n = shift;"
+              " $n ? 1 + f($n - 1) : 0 } f(500)")
+    compare([need("perl"), "-e", script], 50000)
+
+
+@test
+def node():
+    script = ("const z = require('zlib'); let s = 0;"
+              "function f(n) { return n ? f(n - 1) + 1 :"
+              " z.deflateSync(Buffer.alloc(500, n)).length }"
+              "for (let i = 0; i < 2000; i++) s += f(i % 30);"
+              "console.log(s)")
+    compare([need("node"), "-e", script], 50000)
+
+
+@test
+def java_version():
+    compare([need("java"), "-version"], 1000)
+
+
+@test
+def java_threads():
+    program("Threads.class")
+    compare([need("java"), "-cp", PROGRAMS, "Threads"], 100000)
+
+
+@test
+def sqlite():
+    script = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+              " WHERE i < 20000) SELECT sum(length(hex(i) || printf('%d', i)))"
+              " FROM n;")
+    compare([need("sqlite3"), ":memory:", script], 10000)
+
+
+@test
+def python():
+    code = "import json; json.loads(json.dumps([{'a': i} for i in range(50000)]))"
+    compare([sys.executable, "-c", code], 200000,
+            env={"PYTHONMALLOC": "malloc"})
+
+
+@test
+def compiler():
+    cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], check=True,
+                             stdout=subprocess.PIPE, text=True).stdout.strip()
+    if not os.path.exists(cc1plus):
+        raise Skip("cc1plus")
+    source = "templates.cpp" if FULL else None
+    text = None if source else b"#include <map>\n#include <string>\n" \
+        b"int main() { return std::map<std::string, int>().size(); }\n"
+    with tempfile.TemporaryDirectory() as directory:
+        output = os.path.join(directory, "t.ii")
+        subprocess.run(["g++", "-E", "-x", "c++", source or "-", "-o", output],
+                       input=text, cwd=WORKLOADS, check=True)
+        compare([cc1plus, "-quiet", "-O1", "-fpreprocessed", output, "-o",
+                 "/dev/null"], 200000)
+
+
+@test
+def redis():
+    server, bench = need("redis-server"), need("redis-benchmark")
+    port = str(20000 + os.getpid() % 20000)
+    with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
+        env = environment(directory, MEMORY_PROFILER_VERIFY_UNWIND="1")
+        p = subprocess.Popen([server, "--port", port, "--save", "",
+                              "--io-threads", "2"], env=env, cwd=directory,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            time.sleep(1)
+            subprocess.run([bench, "-p", port, "-n", "20000", "-q", "-t",
+                            "set,get,lpush"], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, timeout=120, check=True)
+        finally:
+            p.send_signal(signal.SIGTERM)
+            stderr = p.communicate(timeout=60)[1].decode(errors="replace")
+    judge(stderr, 100000)
+
+
+def main():
+    wanted = sys.argv[3:]
+    passed = failed = 0
+    for function in TESTS:
+        name = function.__name__
+        if wanted and name not in wanted:
+            continue
+        started = time.time()
+        try:
+            function()
+        except Skip as skip:
+            SKIPPED.append(f"{name} ({skip})")
+        except Exception as error:  # a test must not hide the others
+            failed += 1
+            print(f"FAIL {name}: {type(error).__name__}: {error}")
+        else:
+            passed += 1
+            print(f"ok   {name} {time.time() - started:.1f} s")
+        sys.stdout.flush()
+    if SKIPPED:
+        print("skipped:", ", ".join(SKIPPED))
+    tail = f", {len(SKIPPED)} skipped" if SKIPPED else ""
+    print(f"{passed} passed, {failed} failed{tail}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

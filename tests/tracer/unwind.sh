@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Stacks compared frame by frame with libunwind's and libgcc's.
+#   tests/tracer/unwind.sh BUILD_DIR [TEST]...
+# BUILD_DIR holds libmemprof.so.  FULL=1: all workloads.  Last line: N passed...
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+shift
+src=$here/../programs
+out=$build/tests/programs
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+mkdir -p "$out"
+
+build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
+
+build_c -o "$out/deep" "$src/deep.c"
+build_c -o "$out/recursion" "$src/recursion.c"
+build_c -o "$out/swap" "$src/swap.c" -ldl
+build_c -o "$out/many_threads" "$src/many_threads.c"
+for bytes in 600 3000; do
+  build_c -shared -fPIC -DFRAME_BYTES=$bytes -o "$out/swap_$bytes.so" \
+    "$src/swap_plugin.c"
+done
+for level in 0 1 2; do
+  "$CXX" -std=c++17 -O$level -g -Wall -Wextra -fno-builtin -pthread \
+    -o "$out/unwinding_$level" "$src/unwinding.cpp"
+done
+"$CXX" -std=c++17 -O2 -fno-omit-frame-pointer -g -fno-builtin -pthread \
+  -o "$out/unwinding_fp" "$src/unwinding.cpp"
+if command -v rustc >/dev/null; then
+  rustc -O -o "$out/panics" "$src/panics.rs"
+fi
+if command -v javac >/dev/null; then
+  javac -d "$out" "$src/Threads.java"
+fi
+
+PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/env python3 "$here/test_unwind.py" \
+  "$build" "$out" "$@"
