@@ -284,7 +284,9 @@ static inline bool capture_own(struct unwind_stack *stack,
 		publish_record(stack, keep);
 		return true;
 	}
-	return outcome == UNWIND_FOREIGN && capture_plain(stack, state);
+	if (outcome == UNWIND_FAILED && unwind_libunwind)
+		return false;
+	return capture_plain(stack, state);
 }
 
 /* Safety: as unwind_capture().  What follows a change of modules. */

@@ -105,7 +105,9 @@ enum unwind_outcome unwind_own(struct unwind_stack *stack,
  * Addresses that come from a frame pointer are tried before they are read.
  *
  * Safety: as unwind_capture().
- * Return: frames in stack->walked; 0 when no rule can express one of them.
+ * Return: frames in stack->walked; 0 when no rule can express one of them and
+ *         libunwind can take the stack.  Without it the stack ends there,
+ *         truncated: libgcc reads addresses without trying them.
  */
 size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
 		    bool *ret_truncated);

@@ -145,8 +145,11 @@ size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
 			break;
 		}
 		rule = rules_get(walk.state.pc + walk.state.exact);
-		if (rule_kind(rule) == RULE_FAIL)
-			return 0;
+		if (rule_kind(rule) == RULE_FAIL) {
+			if (unwind_libunwind)
+				return 0;
+			*ret_truncated = true;
+		}
 		stack->walked[len++] = (struct unwind_walked){
 		    .pc = walk.state.pc,
 		};

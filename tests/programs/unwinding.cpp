@@ -2,7 +2,8 @@
 // Everything that makes stacks hard: exceptions, longjmp, alloca, re-aligned
 // frames, coroutines, signal handlers on the normal and on an alternate stack,
 // at chosen instants and at any, threads, fork and vfork.  Meant to be run with
-// MEMORY_PROFILER_VERIFY_UNWIND.  Arguments: rounds, threads.
+// MEMORY_PROFILER_VERIFY_UNWIND.  Arguments: rounds, threads, and 0 for no
+// signals at any instant.
 #include <alloca.h>
 #include <csetjmp>
 #include <csignal>
@@ -269,6 +270,7 @@ int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? atol(argv[1]) : 100;
 	int count = argc > 2 ? atoi(argv[2]) : 4;
+	bool any_instant = argc <= 3 || atoi(argv[3]);
 	itimerval timer = {{0, 500}, {0, 500}};
 	pthread_t threads[64];
 
@@ -277,7 +279,8 @@ int main(int argc, char **argv)
 	install(SIGALRM, at_any_instant, 0);
 	use_alternate_stack();
 	children();
-	setitimer(ITIMER_REAL, &timer, nullptr);
+	if (any_instant)
+		setitimer(ITIMER_REAL, &timer, nullptr);
 	for (int i = 0; i < count; i++)
 		pthread_create(&threads[i], nullptr, thread_main,
 			       reinterpret_cast<void *>(rounds));

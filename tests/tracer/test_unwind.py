@@ -86,9 +86,11 @@ def compare(argv, least, against="libunwind", statuses=(0,), **options):
 
 @test
 def difficult_stacks():
+    """libgcc faults on some stacks of signals at any instant: none for it."""
     for build in ("0", "1", "2", "fp"):
-        for against in ("libunwind", "libgcc"):
-            compare([program("unwinding_" + build), "60", "3"], 50000, against)
+        for against, any_instant in (("libunwind", "1"), ("libgcc", "0")):
+            compare([program("unwinding_" + build), "60", "3", any_instant],
+                    50000, against)
 
 
 @test
