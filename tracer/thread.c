@@ -105,20 +105,42 @@ static void begin_chunk(struct thread *th)
 	th->last_addr = 0;
 }
 
-/* Safety: @th->lock held, signals blocked.  Writes what @commit covers. */
-static void write_events(struct thread *th, uint64_t commit)
+/*
+ * A commit and the time of its last event.  The owner may go on meanwhile: its
+ * second commit from here on reuses the place of that time, so what was read
+ * holds only while the commit still stands.
+ *
+ * Safety: @th->lock held.  Return: the commit.
+ */
+static uint64_t read_commit(struct thread *th, uint64_t *ret_tick)
+{
+	uint64_t commit;
+
+	do {
+		commit = atomic_load_explicit(&th->commit,
+					      memory_order_acquire);
+		*ret_tick = __atomic_load_n(
+			&th->commit_tick[commit_which(commit)],
+			__ATOMIC_ACQUIRE);
+	} while (commit != atomic_load_explicit(&th->commit,
+						memory_order_acquire));
+	return commit;
+}
+
+/* Safety: @th->lock held, signals blocked.  Writes what @commit covers, the
+   last event being at @tick. */
+static void write_events(struct thread *th, uint64_t commit, uint64_t tick)
 {
 	if (!commit_len(commit))
 		return;
-	chunk_write(
-	    &(struct chunk){.type = TRACE_CHUNK_EVENTS,
-			    .thread = th->number,
-			    .payload = th->buf,
-			    .len = commit_len(commit),
-			    .first_tick = th->slot->first_tick,
-			    .last_tick = th->commit_tick[commit_which(commit)],
-			    .event_count = commit_count(commit),
-			    .sequence = th->slot->sequence});
+	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_EVENTS,
+				     .thread = th->number,
+				     .payload = th->buf,
+				     .len = commit_len(commit),
+				     .first_tick = th->slot->first_tick,
+				     .last_tick = tick,
+				     .event_count = commit_count(commit),
+				     .sequence = th->slot->sequence });
 }
 
 /*
@@ -145,7 +167,8 @@ void thread_flush(struct thread *th)
 	if (th->restart)
 		restart(th);
 	else
-		write_events(th, th->commit);
+		write_events(th, th->commit,
+			     th->commit_tick[commit_which(th->commit)]);
 	if (th->commit)
 		begin_chunk(th);
 	spinlock_give(&th->lock);
@@ -182,7 +205,8 @@ static void sweep(void)
 
 		if (!th->in_use || sys_tgkill(pid, th->tid, 0) != -ESRCH)
 			continue;
-		write_events(th, th->commit);
+		write_events(th, th->commit,
+			     th->commit_tick[commit_which(th->commit)]);
 		begin_chunk(th);
 		write_record(th, TRACE_THREAD_END, "");
 		free_slot(th);
@@ -280,11 +304,13 @@ void thread_release(struct thread *th)
  */
 static void flush_foreign(struct thread *th)
 {
+	uint64_t tick;
+
 	if (!spinlock_take_bounded(&th->lock))
 		return;
 	if (!atomic_exchange(&th->restart, true)) {
-		th->written = th->commit;
-		write_events(th, th->written);
+		th->written = read_commit(th, &tick);
+		write_events(th, th->written, tick);
 	}
 	spinlock_give(&th->lock);
 }
