@@ -152,6 +152,12 @@ static void restart(struct thread *th)
 {
 	uint64_t count = commit_count(th->commit) - commit_count(th->written);
 
+	/* Nothing had been written: nothing is twice. */
+	if (!commit_len(th->written)) {
+		write_events(th, th->commit,
+			     th->commit_tick[commit_which(th->commit)]);
+		count = 0;
+	}
 	threads.lost_count += count;
 	if (count)
 		chunk_write_lost(count, TRACE_LOST_WRITE, 0);
@@ -205,8 +211,11 @@ static void sweep(void)
 
 		if (!th->in_use || sys_tgkill(pid, th->tid, 0) != -ESRCH)
 			continue;
-		write_events(th, th->commit,
-			     th->commit_tick[commit_which(th->commit)]);
+		if (th->restart)
+			restart(th);
+		else
+			write_events(th, th->commit,
+				     th->commit_tick[commit_which(th->commit)]);
 		begin_chunk(th);
 		write_record(th, TRACE_THREAD_END, "");
 		free_slot(th);

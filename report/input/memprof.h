@@ -25,6 +25,7 @@ struct run;
  * struct memprof
  * @chunks: of events; sorted by thread and sequence once open() is done
  * @chunk_count: chunks of all types
+ * @cut:    the EVENTS chunk that the end of the file cuts, stored_len 0 if none
  * @ticks_known: @tick_min and @tick_max are those of the headers
  */
 struct memprof {
@@ -40,6 +41,7 @@ struct memprof {
 	struct lane_reader reader;
 	struct live_chunks chunks;
 	uint64_t chunk_count;
+	struct chunk cut;
 	bool ticks_known;
 	uint64_t tick_min;
 	uint64_t tick_max;

@@ -136,30 +136,63 @@ static int add_record(struct memprof *memprof, const struct chunk *chunk,
 	return 0;
 }
 
-/* A chunk whose payload goes beyond the end of the file. */
+/* The events of @chunk, cut by the end of the file, are lost. */
+static void add_cut(struct memprof *memprof, const struct chunk *chunk)
+{
+	const struct trace_chunk_header *header = &chunk->header;
+	struct run *run = memprof->run;
+
+	run->damaged_bytes += CHUNK_HEADER_LEN;
+	findings_add(&run->damage, memprof->source->path, chunk->offset,
+		     "EVENTS chunk of thread %" PRIu32
+		     ": the file ends after %" PRIu64 " of its %" PRIu32
+		     " bytes; %" PRIu64 " events are lost",
+		     header->thread,
+		     memprof->source->size - chunk_payload_offset(chunk),
+		     header->stored_len, chunk_event_count(header));
+	run->events_skipped += chunk_event_count(header);
+}
+
+/* A chunk whose payload goes beyond the end of the file.  What it held may
+   still be in PATH.live. */
 static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
 {
 	const struct source *source = memprof->source;
 	const struct trace_chunk_header *header = &chunk->header;
-	uint64_t there = source->size - chunk_payload_offset(chunk);
-	struct run *run = memprof->run;
 
-	run->damaged_bytes += CHUNK_HEADER_LEN;
-	if (header->type != TRACE_CHUNK_EVENTS) {
-		findings_add(&run->damage, source->path, chunk->offset,
-			     "%s chunk: the file ends after %" PRIu64
-			     " of its %" PRIu32 " bytes; it is ignored",
-			     chunk_type_name(header->type), there,
-			     header->stored_len);
+	if (header->type == TRACE_CHUNK_EVENTS) {
+		if (memprof->cut.header.stored_len)
+			add_cut(memprof, &memprof->cut);
+		memprof->cut = *chunk;
 		return;
 	}
-	findings_add(&run->damage, source->path, chunk->offset,
-		     "EVENTS chunk of thread %" PRIu32
-		     ": the file ends after %" PRIu64 " of its %" PRIu32
-		     " bytes; %" PRIu64 " events are lost",
-		     header->thread, there, header->stored_len,
-		     chunk_event_count(header));
-	run->events_skipped += chunk_event_count(header);
+	memprof->run->damaged_bytes += CHUNK_HEADER_LEN;
+	findings_add(&memprof->run->damage, source->path, chunk->offset,
+		     "%s chunk: the file ends after %" PRIu64 " of its %" PRIu32
+		     " bytes; it is ignored",
+		     chunk_type_name(header->type),
+		     source->size - chunk_payload_offset(chunk),
+		     header->stored_len);
+}
+
+/* After PATH.live has been read: a chunk that was being written when the
+   program died is no loss when its buffer is there. */
+static void settle_cut(struct memprof *memprof)
+{
+	const struct trace_chunk_header *header = &memprof->cut.header;
+
+	if (!header->stored_len)
+		return;
+	for (size_t i = 0; i < memprof->chunks.count; i++) {
+		const struct lane_chunk *live = &memprof->chunks.items[i];
+
+		if (live->live_len && live->thread == header->thread &&
+		    live->sequence == header->sequence) {
+			memprof->run->truncated = false;
+			return;
+		}
+	}
+	add_cut(memprof, &memprof->cut);
 }
 
 static void note_skipped(struct memprof *memprof, const struct chunk_walk *walk,
@@ -223,7 +256,7 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 	}
 	if (type != TRACE_CHUNK_EVENTS)
 		return add_record(memprof, chunk, payload, diag);
-	records_go_on(&memprof->records);
+	records_go_on(&memprof->records, false);
 	return add_events(memprof, chunk) ? memprof_out_of_memory(memprof, diag)
 					  : 0;
 }
@@ -300,5 +333,7 @@ int memprof_read_index(struct memprof *memprof, struct diag *diag)
 		error = walk_chunks(memprof, offset, diag);
 	if (!error)
 		error = scan_live(memprof, diag);
+	if (!error)
+		settle_cut(memprof);
 	return error;
 }

@@ -209,11 +209,12 @@ static enum run_end end_how(uint32_t how)
 						    : RUN_END_MISSING;
 }
 
-void records_go_on(struct records *records)
+void records_go_on(struct records *records, bool is_clock)
 {
 	struct run *run = records->run;
 
-	if (run->end != RUN_END_EXEC && run->end != RUN_END_ABORT)
+	if (run->end != RUN_END_ABORT &&
+	    !(run->end == RUN_END_EXEC && is_clock))
 		return;
 	run->end = RUN_END_MISSING;
 	run->end_status = -1;
@@ -280,7 +281,7 @@ int records_add(struct records *records, const struct chunk *chunk,
 	case TRACE_CHUNK_THREAD:
 		return records_add_thread(records, chunk, &cursor);
 	case TRACE_CHUNK_CLOCK:
-		records_go_on(records);
+		records_go_on(records, true);
 		add_clock(records, chunk, &cursor);
 		return 0;
 	case TRACE_CHUNK_LOST:
