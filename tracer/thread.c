@@ -143,6 +143,13 @@ static void write_events(struct thread *th, uint64_t commit, uint64_t tick)
 				     .sequence = th->slot->sequence });
 }
 
+/* Safety: owner, or whoever found the owner dead; @th->lock held. */
+static void write_own(struct thread *th)
+{
+	write_events(th, th->commit,
+		     th->commit_tick[commit_which(th->commit)]);
+}
+
 /*
  * Another thread wrote the buffer out up to @written.  What its owner
  * committed after that was read cannot be told apart any more and is lost:
@@ -154,8 +161,7 @@ static void restart(struct thread *th)
 
 	/* Nothing had been written: nothing is twice. */
 	if (!commit_len(th->written)) {
-		write_events(th, th->commit,
-			     th->commit_tick[commit_which(th->commit)]);
+		write_own(th);
 		count = 0;
 	}
 	threads.lost_count += count;
@@ -164,17 +170,22 @@ static void restart(struct thread *th)
 	th->restart = false;
 }
 
+/* Writes out what is not in the file yet.  Safety: as write_own(). */
+static void write_rest(struct thread *th)
+{
+	if (th->restart)
+		restart(th);
+	else
+		write_own(th);
+}
+
 void thread_flush(struct thread *th)
 {
 	uint64_t signals;
 
 	sys_signals_block(&signals);
 	spinlock_take(&th->lock);
-	if (th->restart)
-		restart(th);
-	else
-		write_events(th, th->commit,
-			     th->commit_tick[commit_which(th->commit)]);
+	write_rest(th);
 	if (th->commit)
 		begin_chunk(th);
 	spinlock_give(&th->lock);
@@ -211,11 +222,7 @@ static void sweep(void)
 
 		if (!th->in_use || sys_tgkill(pid, th->tid, 0) != -ESRCH)
 			continue;
-		if (th->restart)
-			restart(th);
-		else
-			write_events(th, th->commit,
-				     th->commit_tick[commit_which(th->commit)]);
+		write_rest(th);
 		begin_chunk(th);
 		write_record(th, TRACE_THREAD_END, "");
 		free_slot(th);
