@@ -15,7 +15,18 @@ test_archive := $(test_dir)/libreport.a
 
 .PHONY: unit unit-build test-tools fuzz fuzz-build fuzz-replay
 
-$(test_archive): $(filter-out $(OBJ)/report/main.o,$(report_obj)) $(test_lib)
+# Parts of the tracer that can be tested by themselves; with the sanitizers.
+test_tracer_src := $(sort $(wildcard tracer/cfi*.c)) tracer/rules.c \
+                   tracer/pool.c
+test_tracer     := $(test_tracer_src:%.c=$(test_dir)/%.o)
+
+$(test_tracer): $(test_dir)/%.o: %.c | packages-build
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(cppflags) $(CPPFLAGS) $(cflags) $(CFLAGS) -c -o $@ $<
+
+$(test_archive): $(filter-out $(OBJ)/report/main.o,$(report_obj)) \
+		$(test_lib) $(test_tracer)
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
@@ -50,12 +61,15 @@ fuzz_names   := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)
 fuzz_src     := $(wildcard report/core/*.c report/event/*.c report/source/*.c \
                   report/input/*.c) $(addprefix tests/lib/,trace_read.c \
                   trace_text.c trace_write.c)
+# What a target tests, where that is not the report's input.
+fuzz_src_cfi := $(test_tracer_src) tests/lib/cfi_image.c
 fuzz_cc      := clang
 fuzz_flags   := -std=gnu17 -O1 -g -fno-omit-frame-pointer \
                 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
-build/fuzz/%: tests/fuzz/fuzz_%.c $(fuzz_src) \
-		$(wildcard report/*/*.h tests/lib/*.h tests/fuzz/*.h)
+.SECONDEXPANSION:
+build/fuzz/%: tests/fuzz/fuzz_%.c $$(or $$(fuzz_src_$$*),$(fuzz_src)) \
+		$(wildcard report/*/*.h tracer/*.h tests/lib/*.h tests/fuzz/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)
 	$(Q)$(fuzz_cc) -iquote . -D_GNU_SOURCE $(fuzz_flags) $(test_flags) -o $@ \

@@ -72,7 +72,8 @@ static uint32_t compile_realigned(const struct cfi_row *row)
 	if (row->rbp.where == CFI_EXPRESSION &&
 	    cfi_match_memory(&row->cfa_expression, CFI_RBP, true, &cfa) &&
 	    cfi_match_memory(&row->rbp.expression, CFI_RBP, false, &rbp) &&
-	    rbp == 0 && cfa < 0 && fits(-cfa))
+	    rbp == 0 && cfa < 0 && cfa >= -(int64_t)RULE_OFFSET_MASK &&
+	    fits(-cfa))
 		return make_rule(RULE_REALIGN, (uintptr_t)-cfa, 0);
 	return RULE_FAIL;
 }
@@ -83,14 +84,14 @@ static uint32_t compile_realigned(const struct cfi_row *row)
  */
 static uintptr_t get_slot(const struct cfi_row *row)
 {
-	int64_t words = -row->rbp.offset / WORD;
+	int64_t offset = row->rbp.offset;
 
 	if (row->rbp.where == CFI_SAME)
 		return RULE_SLOT_NONE;
-	if (row->rbp.where != CFI_OFFSET || row->rbp.offset % WORD ||
-	    words <= RULE_SLOT_NONE || words > RULE_SLOT_MAX)
+	if (row->rbp.where != CFI_OFFSET || offset % WORD ||
+	    offset >= -RULE_SLOT_NONE * WORD || offset < -RULE_SLOT_MAX * WORD)
 		return 0;
-	return (uintptr_t)words;
+	return (uintptr_t)(-offset / WORD);
 }
 
 /* Safety: mapped expressions.  Return: the rule @row amounts to. */
