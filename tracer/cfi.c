@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "tracer/cfi_record.h"
+#include "tracer/cfi_registered.h"
 
 #pragma weak _dl_find_object
 
@@ -130,7 +131,8 @@ static uintptr_t search_table(const struct cfi_section *section,
 	return header + (uintptr_t)(intptr_t)pair[1];
 }
 
-enum cfi_status cfi_find(uintptr_t pc, struct cfi_row *ret)
+/* Safety: as cfi_find().  By the tables of the module that holds @pc. */
+static enum cfi_status find_in_module(uintptr_t pc, struct cfi_row *ret)
 {
 	struct dl_find_object object;
 	struct cfi_section section;
@@ -148,4 +150,11 @@ enum cfi_status cfi_find(uintptr_t pc, struct cfi_row *ret)
 	if (fde < section.start || fde >= section.end)
 		section = find_segment(&object, fde);
 	return cfi_read_fde(&section, fde, pc, ret);
+}
+
+enum cfi_status cfi_find(uintptr_t pc, struct cfi_row *ret)
+{
+	enum cfi_status status = find_in_module(pc, ret);
+
+	return status == CFI_NONE ? cfi_find_registered(pc, ret) : status;
 }

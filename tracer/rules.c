@@ -17,6 +17,9 @@ struct rules rules;
 static _Atomic uint64_t synced_adds;
 static _Atomic uint64_t synced_subs;
 
+/* Threads that are forgetting rules just now. */
+static atomic_uint forgetting;
+
 bool rules_init(void)
 {
 	_Atomic uint64_t *expected = NULL;
@@ -140,25 +143,72 @@ static void enter(uintptr_t key, uint32_t rule)
 	atomic_store_explicit(set, tag << 32 | rule, memory_order_relaxed);
 }
 
-COLD uint32_t rules_build(uintptr_t key)
+/* Safety: as enter(). */
+static void clear(_Atomic uint64_t *set)
 {
-	uintptr_t pc = key - 1;
+	for (int way = 0; way < RULE_WAYS; way++)
+		atomic_store_explicit(set + way, 0, memory_order_relaxed);
+}
+
+/* Safety: as rules_build().  Return: the rule that the tables amount to. */
+static uint32_t look_up(uintptr_t pc)
+{
 	struct cfi_row row;
-	uint32_t rule;
 
 	switch (cfi_find(pc, &row)) {
 	case CFI_FOUND:
-		rule = compile(&row, pc);
-		break;
+		return compile(&row, pc);
 	case CFI_NONE:
-		rule = RULE_GUESS;
-		break;
+		return RULE_GUESS;
 	case CFI_BAD:
 	default:
-		rule = RULE_FAIL;
+		return RULE_FAIL;
 	}
+}
+
+/*
+ * A rule that was looked up before rules were forgotten must not be entered
+ * after it, nor one that was displaced by it be kept: so whoever forgets says
+ * so before and after.
+ */
+COLD uint32_t rules_build(uintptr_t key)
+{
+	unsigned changes = atomic_load(&forgetting);
+	uint32_t epoch = atomic_load(&rules.epoch);
+	uint32_t rule = look_up(key - 1);
+
+	if (changes)
+		return rule;
 	enter(key, rule);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (forgetting || rules.epoch != epoch)
+		clear(rules_set(key));
 	return rule;
+}
+
+/* Safety: as rules_forget(). */
+static void forget_all(void)
+{
+	atomic_fetch_add(&forgetting, 1);
+	sys_madvise((void *)(uintptr_t)rules.words, TABLE_BYTES, MADV_DONTNEED);
+	rules.epoch++;
+	atomic_fetch_sub(&forgetting, 1);
+}
+
+COLD void rules_forget(uintptr_t start, uintptr_t end)
+{
+	if (!rules.words)
+		return;
+	if ((end - start) >> RULE_LOW_BITS >= RULE_SETS) {
+		forget_all();
+		return;
+	}
+	atomic_fetch_add(&forgetting, 1);
+	for (uintptr_t at = start >> RULE_LOW_BITS; at <= end >> RULE_LOW_BITS;
+	     at++)
+		clear(rules_set(at << RULE_LOW_BITS));
+	rules.epoch++;
+	atomic_fetch_sub(&forgetting, 1);
 }
 
 /* Safety: the loader's list is locked.  Takes the first module's word. */
@@ -184,9 +234,7 @@ COLD void rules_sync(void)
 
 	dl_iterate_phdr(read_counters, counters);
 	if (counters[0] != synced_adds || counters[1] != synced_subs) {
-		sys_madvise((void *)(uintptr_t)rules.words, TABLE_BYTES,
-			    MADV_DONTNEED);
-		rules.epoch++;
+		forget_all();
 		synced_adds = counters[0];
 		synced_subs = counters[1];
 	}

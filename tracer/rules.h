@@ -145,4 +145,12 @@ static inline bool rules_stale(void)
  */
 void rules_sync(void);
 
+/*
+ * Forgets the rules of code from @start to before @end: other call frame
+ * information holds from now on.
+ *
+ * Safety: anywhere.
+ */
+void rules_forget(uintptr_t start, uintptr_t end);
+
 #endif /* TRACER_RULES_H */

@@ -828,6 +828,7 @@ def exported_symbols():
         memalign valloc pvalloc mallopt mmap mmap64 munmap mremap
         _exit _Exit quick_exit abort execve execv execvp execvpe execl execlp
         execle fexecve execveat pthread_setname_np
+        __register_frame __register_frame_table __deregister_frame
         """.split())
     operators_ = {n for n in got if n.startswith(("_Zn", "_Zd"))}
     check_equal(len(operators_), 20, "operators")

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from dump_trace import Trace
+
 BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
 LIBRARY = os.path.join(BUILD, "libmemprof.so")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -105,6 +107,59 @@ def libraries_at_one_address():
     argv = [program("swap"), "100", program("swap_600.so"),
             program("swap_3000.so")]
     compare(argv, 10000, "libgcc")
+
+
+def traced(argv, **settings):
+    """Runs @argv.  Its output, its truth and the trace."""
+    with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
+        truth = os.path.join(directory, "truth")
+        with open(truth, "wb") as file:
+            env = environment(directory, MEMPROF_TRUTH_FD=str(file.fileno()),
+                              MEMORY_PROFILER_OUTPUT=directory + "/trace.dat",
+                              **settings)
+            p = subprocess.run(argv, env=env, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, timeout=300,
+                               pass_fds=[file.fileno()])
+        if p.returncode != 0:
+            raise AssertionError(f"status {p.returncode}: {p.stderr[-2000:]}")
+        with open(truth) as file:
+            lines = file.read().splitlines()
+        return p.stdout, lines, Trace(directory + "/trace.dat")
+
+
+@test
+def registered_frames():
+    """Stacks through code made at run time, against libgcc's: libunwind does
+    not know what was registered."""
+    for threads in ("0", "7"):
+        _, lines, trace = traced([program("registered"), "300", threads])
+        want = {}
+        for line in lines:
+            words = line.split()
+            want[int(words[1])] = [int(word, 16) for word in words[2:]]
+        seen, deep = set(), 0
+        for event in trace.events:
+            if event.kind != "malloc" or event.size not in want:
+                continue
+            got = list(reversed(event.stack))[1:]
+            seen.add(event.size)
+            deep += len(got) > 3
+            if got != want[event.size]:
+                raise AssertionError(f"{event.size}: {[*map(hex, got)]}, "
+                                     f"{[*map(hex, want[event.size])]}")
+        print(f"     {len(seen)} stacks, {deep} of them whole", flush=True)
+        if len(seen) != len(want) or deep < 300:
+            raise AssertionError(f"{len(want)} expected")
+
+
+@test
+def registered_by_a_private_library():
+    for kind in ("shared", "static"):
+        argv = [program("c_host"), program(f"frame_plugin_{kind}.so")]
+        plain = subprocess.run(argv, stdout=subprocess.PIPE, check=True)
+        out, _, _ = traced(argv)
+        if out != plain.stdout or out != b"caught 400\n" * 2:
+            raise AssertionError(f"{kind}: {out} {plain.stdout}")
 
 
 @test

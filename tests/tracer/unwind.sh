@@ -19,9 +19,16 @@ build_c -o "$out/deep" "$src/deep.c"
 build_c -o "$out/recursion" "$src/recursion.c"
 build_c -o "$out/swap" "$src/swap.c" -ldl
 build_c -o "$out/many_threads" "$src/many_threads.c"
+build_c -o "$out/registered" "$src/registered.c" -lgcc_s
+build_c -o "$out/c_host" "$src/c_host.c" -ldl
 for bytes in 600 3000; do
   build_c -shared -fPIC -DFRAME_BYTES=$bytes -o "$out/swap_$bytes.so" \
     "$src/swap_plugin.c"
+done
+for runtime in shared static; do
+  "$CXX" -std=c++17 -O1 -g -Wall -Wextra -shared -fPIC \
+    -$runtime-libgcc $([ $runtime = shared ] || echo -static-libstdc++) \
+    -o "$out/frame_plugin_$runtime.so" "$src/frame_plugin.cpp"
 done
 for level in 0 1 2; do
   "$CXX" -std=c++17 -O$level -g -Wall -Wextra -fno-builtin -pthread \
