@@ -11,22 +11,28 @@
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
+#include "tracer/buffer.h"
 #include "tracer/clock.h"
+#include "tracer/columns.h"
 #include "tracer/compiler.h"
 #include "tracer/encode.h"
 #include "tracer/log.h"
 #include "tracer/pool.h"
+#include "tracer/tls.h"
 #include "tracer/trace_file.h"
 
 enum {
-	CONTEXT_COUNT = 8,
+	CONTEXT_COUNT = 5, /* the first is the helper's */
 	COMPRESS_LEVEL = 1,
 	COMPRESS_MIN = 512, /* shorter payloads are stored as they are */
+	COLUMNS_PAYLOAD_MAX = 2 << 20, /* twice what the buffers hold */
 	LOST_BYTES = 24,    /* payload of a LOST chunk */
 };
 
 _Static_assert(sizeof(struct trace_chunk_header) == 72, "no padding");
 _Static_assert(sizeof(struct trace_preamble) == 32, "no padding");
+_Static_assert((int)CHUNK_PAYLOAD_MAX <= (int)COLUMNS_PAYLOAD_MAX,
+	       "one output buffer for both");
 
 /**
  * struct context - what one compressing thread needs
@@ -35,6 +41,7 @@ _Static_assert(sizeof(struct trace_preamble) == 32, "no padding");
  * @workspace: from the pool, never given back
  * @out:       header and compressed payload
  * @out_cap:   bytes at @out
+ * @columns:   for events
  */
 struct context {
 	struct spinlock lock;
@@ -42,21 +49,31 @@ struct context {
 	void *workspace;
 	uint8_t *out;
 	size_t out_cap;
+	struct columns *columns;
 };
 
 static struct context contexts[CONTEXT_COUNT];
 
-/* Events that could not be written; @pending ones are not in a LOST chunk. */
+/* Events that could not be written; @pending ones are not in a LOST chunk,
+   @silent ones not on the log: the helper has none. */
 static struct {
 	atomic_uint_fast64_t total;
 	atomic_uint_fast64_t pending;
 	atomic_int error;
+	atomic_bool silent;
 	atomic_flag reported;
 } lost;
+
+static atomic_uint_fast64_t event_count;
 
 uint64_t chunk_lost_count(void)
 {
 	return lost.total;
+}
+
+uint64_t chunk_event_count(void)
+{
+	return event_count;
 }
 
 /* Safety: the context is held.  Return: 0 or -ENOMEM. */
@@ -64,8 +81,9 @@ static int context_prepare(struct context *ctx)
 {
 	size_t bytes = ZSTD_estimateCCtxSize(COMPRESS_LEVEL);
 	size_t out_cap = sizeof(struct trace_chunk_header) +
-			 ZSTD_compressBound(CHUNK_PAYLOAD_MAX);
+			 ZSTD_compressBound(COLUMNS_PAYLOAD_MAX);
 
+	out_cap = (out_cap + 63) & ~(size_t)63;
 	if (ctx->cctx)
 		return 0;
 	if (!ctx->workspace)
@@ -78,19 +96,60 @@ static int context_prepare(struct context *ctx)
 	return ctx->cctx ? 0 : -ENOMEM;
 }
 
+/* Safety: as above. */
+static int context_prepare_columns(struct context *ctx)
+{
+	if (!ctx->columns)
+		ctx->columns = pool_map(columns_bytes());
+	return ctx->columns ? 0 : -ENOMEM;
+}
+
 /* Safety: signals blocked.  Return: a held context. */
 static struct context *context_take(void)
 {
+	if (tls.is_helper)
+		return &contexts[0];
 	for (;;) {
-		for (size_t i = 0; i < CONTEXT_COUNT; i++)
+		for (size_t i = 1; i < CONTEXT_COUNT; i++)
 			if (spinlock_try(&contexts[i].lock))
 				return &contexts[i];
 		sys_sched_yield();
 	}
 }
 
-/* Safety: context held.  Return: bytes stored after the header's place. */
-static size_t store_payload(struct context *ctx, const struct chunk *chunk,
+/**
+ * struct payload - what a chunk holds, in parts
+ */
+struct payload {
+	const uint8_t *const *parts;
+	const size_t *lens;
+	size_t count;
+	size_t len;
+};
+
+/*
+ * Each part gets blocks of its own, and with them statistics of its own.
+ * Safety: context held.  Return: bytes, or a zstd error.
+ */
+static size_t compress(struct context *ctx, const struct payload *payload,
+		       uint8_t *dst, size_t cap)
+{
+	size_t done = 0, n = ZSTD_compressBegin(ctx->cctx, COMPRESS_LEVEL);
+
+	for (size_t i = 0; i < payload->count && !ZSTD_isError(n); i++) {
+		bool is_last = i + 1 == payload->count;
+
+		n = (is_last ? ZSTD_compressEnd : ZSTD_compressContinue)(
+		    ctx->cctx, dst + done, cap - done, payload->parts[i],
+		    payload->lens[i]);
+		done += ZSTD_isError(n) ? 0 : n;
+	}
+	return ZSTD_isError(n) ? n : done;
+}
+
+/* Safety: context held.  Return: bytes stored after the header's place, 0
+   when there is no room. */
+static size_t store_payload(struct context *ctx, const struct payload *payload,
 			    uint16_t *ret_flags)
 {
 	uint8_t *dst = ctx->out + sizeof(struct trace_chunk_header);
@@ -98,50 +157,74 @@ static size_t store_payload(struct context *ctx, const struct chunk *chunk,
 	size_t stored;
 
 	*ret_flags = 0;
-	if (chunk->len >= COMPRESS_MIN) {
-		stored = ZSTD_compressCCtx(ctx->cctx, dst, cap, chunk->payload,
-					   chunk->len, COMPRESS_LEVEL);
-		if (!ZSTD_isError(stored) && stored < chunk->len) {
+	if (payload->len >= COMPRESS_MIN) {
+		stored = compress(ctx, payload, dst, cap);
+		if (!ZSTD_isError(stored) && stored < payload->len) {
 			*ret_flags = TRACE_CHUNK_ZSTD;
 			return stored;
 		}
 	}
-	memcpy(dst, chunk->payload, chunk->len);
-	return chunk->len;
+	if (payload->len > cap)
+		return 0;
+	for (size_t i = 0; i < payload->count; i++) {
+		memcpy(dst, payload->parts[i], payload->lens[i]);
+		dst += payload->lens[i];
+	}
+	return payload->len;
+}
+
+/* Safety: context held.  Completes @head.  Return: 0 or -errno. */
+static int write_with(struct context *ctx, struct trace_chunk_header *head,
+		      const struct payload *payload)
+{
+	size_t stored = store_payload(ctx, payload, &head->flags);
+
+	if (!stored && payload->len)
+		return -EMSGSIZE;
+	memcpy(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN);
+	head->raw_len = (uint32_t)payload->len;
+	head->stored_len = (uint32_t)stored;
+	head->payload_checksum = XXH64(ctx->out + sizeof(*head), stored, 0);
+	head->header_checksum = XXH64(head, sizeof(*head) - 8, 0);
+	memcpy(ctx->out, head, sizeof(*head));
+	return trace_file_append(ctx->out, sizeof(*head) + stored);
 }
 
 /* Safety: context held. */
-static int write_with(struct context *ctx, const struct chunk *chunk)
+static int write_record(struct context *ctx, const struct chunk *chunk)
 {
 	struct trace_chunk_header head = {
 	    .type = (uint16_t)chunk->type,
 	    .thread = chunk->thread,
-	    .raw_len = (uint32_t)chunk->len,
-	    .first_tick = chunk->first_tick,
-	    .last_tick = chunk->last_tick,
-	    .event_count = chunk->event_count,
-	    .sequence = chunk->sequence,
+	    .first_tick = chunk->tick,
+	    .last_tick = chunk->tick,
 	};
-	size_t stored = store_payload(ctx, chunk, &head.flags);
+	const uint8_t *part = chunk->payload;
 
-	memcpy(head.magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN);
-	head.stored_len = (uint32_t)stored;
-	head.payload_checksum = XXH64(ctx->out + sizeof(head), stored, 0);
-	head.header_checksum = XXH64(&head, sizeof(head) - 8, 0);
-	memcpy(ctx->out, &head, sizeof(head));
-	return trace_file_append(ctx->out, sizeof(head) + stored);
+	return write_with(ctx, &head,
+			  &(struct payload){&part, &chunk->len, 1, chunk->len});
 }
 
-/* Safety: signals blocked.  Counts a lost chunk; the log gets one line. */
-static void count_lost(const struct chunk *chunk, int err)
+/* Safety: signals blocked.  Counts lost events; the log gets one line. */
+static void count_lost(uint64_t count, int err)
 {
-	lost.total += chunk->event_count;
-	lost.pending += chunk->event_count;
+	lost.total += count;
+	lost.pending += count;
 	lost.error = -err;
+	lost.silent = true;
+	if (!tls.is_helper)
+		chunk_report_lost();
+}
+
+void chunk_report_lost(void)
+{
+	if (LIKELY(!lost.silent))
+		return;
+	lost.silent = false;
 	if (!atomic_flag_test_and_set(&lost.reported))
 		log_line(LOG_ERROR,
 			 "cannot write the trace, events are being lost:",
-			 trace_file_path(), -err);
+			 trace_file_path(), lost.error);
 }
 
 /* Safety: pure but for the clock.  Return: a LOST chunk whose payload is put
@@ -159,8 +242,7 @@ static struct chunk lost_chunk(uint8_t payload[LOST_BYTES], uint64_t count,
 	return (struct chunk){ .type = TRACE_CHUNK_LOST,
 			       .payload = payload,
 			       .len = LOST_BYTES,
-			       .first_tick = tick,
-			       .last_tick = tick };
+			       .tick = tick };
 }
 
 /* Safety: signals blocked.  Says in the trace what an earlier write lost. */
@@ -171,23 +253,109 @@ static void report_pending(struct context *ctx)
 	struct chunk chunk =
 		lost_chunk(payload, count, TRACE_LOST_WRITE, lost.error);
 
-	if (write_with(ctx, &chunk) != 0)
+	if (write_record(ctx, &chunk) != 0)
 		lost.pending += count;
+}
+
+/* Safety: signals blocked.  Takes a context that can write; what was lost
+   before is told first.  Return: 0 or -errno; give it back either way. */
+static int open_context(struct context **ret)
+{
+	int err;
+
+	*ret = context_take();
+	err = context_prepare(*ret);
+	if (err == 0 && lost.pending)
+		report_pending(*ret);
+	return err;
+}
+
+/* Safety: pure. */
+static void close_context(struct context *ctx)
+{
+	spinlock_give(&ctx->lock);
 }
 
 int chunk_write(const struct chunk *chunk)
 {
-	struct context *ctx = context_take();
-	int err = context_prepare(ctx);
+	struct context *ctx;
+	int err = open_context(&ctx);
 
-	if (err == 0 && lost.pending)
-		report_pending(ctx);
 	if (err == 0)
-		err = write_with(ctx, chunk);
-	spinlock_give(&ctx->lock);
+		err = write_record(ctx, chunk);
+	close_context(ctx);
 	if (err)
-		count_lost(chunk, err);
+		count_lost(0, err);
 	return err;
+}
+
+/* Safety: pure.  Return: words of records in all buffers. */
+static size_t count_words(const struct chain *chain)
+{
+	size_t words = 0;
+
+	for (const struct buffer *b = chain->first; b; b = b->next)
+		words += buffer_len(b) / sizeof(uint64_t);
+	return words;
+}
+
+/* Safety: context held. */
+static void code_chain(struct columns *columns, const struct chain *chain,
+		       struct columns_output *ret)
+{
+	columns_begin(columns, clock_time_shift(), count_words(chain));
+	for (const struct buffer *b = chain->first; b; b = b->next) {
+		struct columns_input input = {
+		    .words = b->words,
+		    .len = buffer_len(b) / sizeof(uint64_t),
+		    .from = b->from,
+		    .first_tick = b->slot->first_tick,
+		};
+
+		columns_add(columns, &input);
+	}
+	columns_end(columns, ret);
+}
+
+/* Safety: context held.  Return: 0 or -errno. */
+static int write_columns(struct context *ctx, const struct chain *chain,
+			 const struct columns_output *out)
+{
+	const struct trace_live_slot *slot = chain->first->slot;
+	struct payload payload = {out->parts, out->lens, 1 + TRACE_COLUMN_COUNT,
+				  0};
+	struct trace_chunk_header head = {
+	    .type = TRACE_CHUNK_COLUMNS,
+	    .thread = slot->thread,
+	    .first_tick = out->first_tick,
+	    .last_tick = out->last_tick,
+	    .event_count = out->event_count,
+	    .sequence = slot->sequence,
+	    .buffer_count = chain->count,
+	};
+
+	for (size_t i = 0; i < payload.count; i++)
+		payload.len += payload.lens[i];
+	return write_with(ctx, &head, &payload);
+}
+
+void chunk_write_chain(const struct chain *chain)
+{
+	struct columns_output out = {0};
+	struct context *ctx;
+	int err = open_context(&ctx);
+
+	if (err == 0)
+		err = context_prepare_columns(ctx);
+	if (err == 0) {
+		code_chain(ctx->columns, chain, &out);
+		event_count += out.event_count;
+		if (out.event_count)
+			err = write_columns(ctx, chain, &out);
+	}
+	close_context(ctx);
+	if (err)
+		count_lost(out.event_count, err);
 }
 
 int chunk_write_preamble(uint64_t trace_id)

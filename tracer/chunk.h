@@ -12,8 +12,11 @@ enum {
 	CHUNK_PAYLOAD_MAX = 128 << 10, /* bytes before compression */
 };
 
+struct chain;
+
 /**
- * struct chunk - what goes into a header
+ * struct chunk - one that holds no events
+ * @tick: now
  *
  * Members as in docs/trace-format.md; @payload is borrowed for the call.
  */
@@ -22,18 +25,12 @@ struct chunk {
 	uint32_t thread;
 	const void *payload;
 	size_t len;
-	uint64_t first_tick;
-	uint64_t last_tick;
-	uint32_t event_count;
-	uint32_t sequence;
+	uint64_t tick;
 };
 
 /**
  * chunk_write() - compress and append one chunk
  * @chunk: at most CHUNK_PAYLOAD_MAX bytes; borrowed
- *
- * Events that cannot be written are counted, reported once on the log and
- * written as a LOST chunk as soon as the file takes one again.
  *
  * Safety: before start-up: yes.  Signal handler: with signals blocked.
  *         After fork: never.  Allocates: mmap.  Locks: one of its contexts.
@@ -42,6 +39,23 @@ struct chunk {
  * Return: 0, or -errno: the chunk is lost.
  */
 int chunk_write(const struct chunk *chunk);
+
+/**
+ * chunk_write_chain() - append a chunk of events
+ * @chain: buffers of one thread, not changed meanwhile; borrowed
+ *
+ * Events that cannot be written are counted, reported once on the log and
+ * written as a LOST chunk as soon as the file takes one again.
+ *
+ * Safety: as chunk_write(), and in the helper.
+ */
+void chunk_write_chain(const struct chain *chain);
+
+/* Puts on the log what the helper could not write.  Safety: as above. */
+void chunk_report_lost(void);
+
+/* Return: events of all chunks, also those not written.  Safety: any. */
+uint64_t chunk_event_count(void);
 
 /* Writes the file's first bytes.  Safety: as chunk_write().  Return: same. */
 int chunk_write_preamble(uint64_t trace_id);

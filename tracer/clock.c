@@ -6,6 +6,7 @@
 #include "tracer/sys.h"
 
 bool clock_is_tsc;
+bool clock_is_shared;
 
 #define CLOCKSOURCE \
 	"/sys/devices/system/clocksource/clocksource0/current_clocksource"

@@ -3,9 +3,8 @@
 
 #include <errno.h>
 
+#include "tracer/buffer.h"
 #include "tracer/clock.h"
-#include "tracer/encode.h"
-#include "tracer/live.h"
 #include "tracer/modules.h"
 #include "tracer/options.h"
 #include "tracer/record.h"
@@ -14,27 +13,29 @@
 #include "tracer/tls.h"
 
 enum {
-	/* Tag, time, pop, push and the longest body, six varints. */
-	EVENT_FIXED_MAX = 1 + 9 * ENCODE_VARINT_MAX,
+	/* Head, long ticks and the longest body. */
+	EVENT_FIXED_WORDS = 2 + 6,
 	/* An event may bring RSS, LOST and LOST with it. */
-	EVENT_RESERVE = 4 * EVENT_FIXED_MAX,
+	EVENT_RESERVE = 4 * EVENT_FIXED_WORDS,
 	RSS_INTERVAL_NS = 10 * 1000 * 1000,
 };
 
-_Static_assert(UNWIND_WINDOW_MAX *ENCODE_VARINT_MAX + EVENT_RESERVE <
-		   LIVE_BUFFER,
+_Static_assert(UNWIND_WINDOW_MAX + EVENT_RESERVE < BUFFER_WORDS,
 	       "the deepest stack fits into an empty buffer");
+_Static_assert(UNWIND_WINDOW_MAX <= UINT16_MAX, "pop and push have 16 bits");
 
 /**
  * struct cursor - an event being written
- * @th:    the stream
- * @p:     next byte
- * @count: events between the last commit and @p
+ * @th:     the stream
+ * @p:      next word
+ * @frames: to be appended to the body
+ * @push:   of them
  */
 struct cursor {
 	struct thread *th;
-	uint8_t *p;
-	uint32_t count;
+	uint64_t *p;
+	const uintptr_t *frames;
+	size_t push;
 };
 
 /*
@@ -127,50 +128,27 @@ enter(uintptr_t caller)
 }
 
 /* Safety: inside the guard.  Adds a LOST event, which has no stack. */
-static COLD void put_lost(struct cursor *cur, uint64_t count,
-			  enum trace_lost_reason reason)
+static COLD uint64_t *put_lost(uint64_t *p, uint64_t count,
+			       enum trace_lost_reason reason)
 {
-	*cur->p++ = TRACE_EVENT_LOST;
-	*cur->p++ = 0; /* no time has passed */
-	cur->p = put_varint(cur->p, count);
-	cur->p = put_varint(cur->p, reason);
-	cur->count++;
+	*p++ = TRACE_EVENT_LOST;
+	*p++ = count;
+	*p++ = reason;
+	return p;
 }
 
 /* Safety: inside the guard.  Adds an RSS event, unless one is recent. */
-static COLD void put_rss(struct cursor *cur)
+static COLD uint64_t *put_rss(uint64_t *p)
 {
 	static _Atomic uint64_t last_ns;
 	uint64_t now_ns = clock_monotonic_ns();
 
 	if (now_ns - last_ns < RSS_INTERVAL_NS)
-		return;
+		return p;
 	last_ns = now_ns;
-	*cur->p++ = TRACE_EVENT_RSS;
-	*cur->p++ = 0;
-	cur->p = put_varint(cur->p, record_resident_bytes());
-	cur->count++;
-}
-
-/*
- * Makes room for an event at @tick that needs up to EVENT_RESERVE + @extra
- * bytes, and starts a chunk when it is the first.
- *
- * Safety: inside the guard.  Return: whether the buffer was written out.
- */
-static inline bool reserve(struct thread *th, size_t extra, uint64_t tick)
-{
-	bool flushed = false;
-
-	if (UNLIKELY(thread_len(th) + EVENT_RESERVE + extra > LIVE_BUFFER)) {
-		thread_flush(th);
-		flushed = true;
-	}
-	if (UNLIKELY(!thread_len(th))) {
-		th->slot->first_tick = tick;
-		th->last_tick = tick;
-	}
-	return flushed;
+	*p++ = TRACE_EVENT_RSS;
+	*p++ = record_resident_bytes();
+	return p;
 }
 
 /*
@@ -190,103 +168,139 @@ static inline const struct frame_record *find_hook(uintptr_t frame,
 	return record;
 }
 
-/* Safety: inside the guard.  Return: byte after the coded stack. */
-static inline uint8_t *put_stack(uint8_t *p, struct thread *th,
-				 const uintptr_t *frames, size_t len,
-				 size_t keep)
-{
-	uintptr_t base = keep ? frames[keep - 1] : 0;
-
-	p = put_varint(p, th->prev_len - keep);
-	p = put_varint(p, len - keep);
-	for (size_t i = keep; i < len; i++) {
-		p = put_svarint(p, (int64_t)(frames[i] - base));
-		base = frames[i];
-	}
-	th->prev_len = len;
-	return p;
-}
-
-/* Safety: inside the guard.  What may come before an event in its chunk. */
-static COLD void put_extras(struct cursor *cur, bool flushed, bool failed)
+/* Safety: inside the guard.  What may come before an event, all at the time
+   of the one before. */
+static COLD uint64_t *put_extras(uint64_t *p, bool flushed, bool failed)
 {
 	if (flushed)
-		put_rss(cur);
+		p = put_rss(p);
 	if (tls.lost_nested) {
-		put_lost(cur, tls.lost_nested, TRACE_LOST_NESTED);
+		p = put_lost(p, tls.lost_nested, TRACE_LOST_NESTED);
 		thread_count_lost(tls.lost_nested);
 		tls.lost_nested = 0;
 	}
 	if (failed)
-		put_lost(cur, 1, TRACE_LOST_UNWIND);
+		p = put_lost(p, 1, TRACE_LOST_UNWIND);
+	return p;
+}
+
+/* Safety: inside the guard.  The buffer is full.  Return: whether there is
+   another. */
+static COLD bool flush(struct thread *th, uintptr_t caller)
+{
+	if (!thread_flush(th)) {
+		thread_count_unrecorded();
+		return false;
+	}
+	if (!modules_is_loader(caller))
+		modules_scan();
+	return true;
+}
+
+/* Safety: inside the guard.  Return: the head word; @ticks may follow. */
+static inline uint64_t get_head(unsigned tag, uint64_t pop, uint64_t push,
+				uint64_t ticks)
+{
+	return tag | pop << TRACE_RECORD_POP_SHIFT |
+	       push << TRACE_RECORD_PUSH_SHIFT |
+	       ticks << TRACE_RECORD_TICKS_SHIFT;
+}
+
+/* Safety: inside the guard.  Head of an event at @tick with @tag. */
+static inline uint64_t *put_head(uint64_t *p, struct thread *th, unsigned tag,
+				 uint64_t tick, uint64_t pop, uint64_t push)
+{
+	uint64_t ticks = 0;
+
+	if (LIKELY(tick > th->last_tick)) {
+		ticks = tick - th->last_tick;
+		th->last_tick = tick;
+	}
+	if (LIKELY(ticks < TRACE_RECORD_TICKS_LONG)) {
+		*p++ = get_head(tag, pop, push, ticks);
+		return p;
+	}
+	*p++ = get_head(tag, pop, push, TRACE_RECORD_TICKS_LONG);
+	*p++ = ticks;
+	return p;
 }
 
 /*
- * Unwinds and writes tag, time and stack; the body is the caller's.  @caller
- * 0 leaves the stack out.
+ * Unwinds and writes the head; the body is the caller's.  @caller 0 leaves
+ * the stack out.
  *
- * Safety: inside the guard.
+ * Safety: inside the guard.  Return: false when there is no room, and the
+ * event is lost.
  */
-static inline __attribute__((always_inline)) struct cursor
-begin(struct thread *th, enum trace_event_kind kind, uint64_t tick,
+static inline __attribute__((always_inline)) bool
+begin(struct cursor *cur, struct thread *th, unsigned tag, uint64_t tick,
       uintptr_t caller)
 {
 	struct unwind_stack *stack = &th->stack;
-	struct cursor cur = {.th = th, .count = 1};
-	size_t len = 0, keep = 0;
-	bool flushed, failed = false;
+	bool flushed = false, failed = false;
+	size_t pop = 0, keep = 0, push = 0;
+	uint64_t *p;
 
 	if (LIKELY(caller)) {
 		unwind_capture(stack, find_hook(TLS_FRAME(), caller));
-		len = stack->len;
 		keep = th->prev_len ? stack->keep : 0;
+		push = stack->len - keep;
 		failed = stack->failed;
-		kind |= stack->truncated ? TRACE_EVENT_TRUNCATED : 0;
+		tag |= stack->truncated ? TRACE_EVENT_TRUNCATED : 0;
+	} else {
+		tag |= TRACE_EVENT_NO_STACK;
 	}
-	flushed = reserve(th, (len - keep) * ENCODE_VARINT_MAX, tick);
-	if (UNLIKELY(flushed)) {
+	if (UNLIKELY((size_t)(th->end - th->next) < EVENT_RESERVE + push)) {
+		if (!flush(th, caller))
+			return false;
+		flushed = true;
 		keep = 0;
-		if (!modules_is_loader(caller))
-			modules_scan();
+		push = caller ? stack->len : 0;
 	}
-	cur.p = th->buf + thread_len(th);
+	p = th->next;
 	if (UNLIKELY(flushed || tls.lost_nested || failed))
-		put_extras(&cur, flushed, failed);
-	if (tick < th->last_tick)
-		tick = th->last_tick;
-	*cur.p++ = (uint8_t)kind;
-	cur.p = put_varint(cur.p, tick - th->last_tick);
-	th->last_tick = tick;
-	cur.p = put_stack(cur.p, th, stack->pcs, len, keep);
-	return cur;
+		p = put_extras(p, flushed, failed);
+	if (LIKELY(caller)) {
+		pop = th->prev_len - keep;
+		th->prev_len = stack->len;
+	}
+	cur->th = th;
+	cur->frames = stack->pcs + keep;
+	cur->push = push;
+	cur->p = put_head(p, th, tag, tick, pop, push);
+	return true;
 }
 
-/* Safety: inside the guard.  Appends an address to the event. */
-static inline void put_addr(struct cursor *cur, uintptr_t addr)
+/* Safety: inside the guard.  Appends size and slack. */
+static inline void put_extent(struct cursor *cur,
+			      const struct event_block *block)
 {
-	cur->p = put_svarint(cur->p, (int64_t)(addr - cur->th->last_addr));
-	cur->th->last_addr = addr;
+	uint64_t slack =
+	    block->usable > block->size ? block->usable - block->size : 0;
+
+	if (LIKELY(slack < TRACE_RECORD_SLACK_LONG)) {
+		*cur->p++ = block->size | slack << TRACE_RECORD_SLACK_SHIFT;
+		return;
+	}
+	*cur->p++ = block->size |
+		    TRACE_RECORD_SLACK_LONG << TRACE_RECORD_SLACK_SHIFT;
+	*cur->p++ = slack;
 }
 
-/* Safety: inside the guard.  The event becomes part of the trace. */
-static inline void commit(const struct cursor *cur)
+/* Safety: inside the guard.  Appends the frames, and the event becomes part
+   of the trace. */
+static inline void commit(struct cursor *cur)
 {
 	struct thread *th = cur->th;
-	uint64_t old = atomic_load_explicit(&th->commit, memory_order_relaxed);
-	uint64_t len = (uint64_t)(cur->p - th->buf);
-	uint64_t count = commit_count(old) + cur->count;
-	uint64_t which = commit_which(old) ^ 1;
+	uint64_t *p = cur->p;
 
-	th->commit_tick[which] = th->last_tick;
-	__atomic_store_n(&th->slot->committed_len, len, __ATOMIC_RELEASE);
-	atomic_store_explicit(&th->commit, count << 32 | which << 31 | len,
-			      memory_order_release);
-}
-
-/* Safety: pure. */
-static inline uint64_t get_slack(const struct event_block *block)
-{
-	return block->usable > block->size ? block->usable - block->size : 0;
+	for (size_t i = 0; i < cur->push; i++)
+		p[i] = cur->frames[i];
+	p += cur->push;
+	th->next = p;
+	__atomic_store_n(&th->buffer->slot->committed_len,
+			 (uint64_t)((char *)p - (char *)th->buffer->words),
+			 __ATOMIC_RELEASE);
 }
 
 void event_alloc(const struct event_block *block, uintptr_t caller)
@@ -297,13 +311,13 @@ void event_alloc(const struct event_block *block, uintptr_t caller)
 
 	if (!th)
 		return;
-	cur = begin(th, block->kind, clock_after(), caller);
-	put_addr(&cur, block->addr);
-	cur.p = put_varint(cur.p, block->size);
-	cur.p = put_varint(cur.p, get_slack(block));
-	if (block->kind == TRACE_EVENT_MEMALIGN)
-		cur.p = put_varint(cur.p, block->align);
-	commit(&cur);
+	if (LIKELY(begin(&cur, th, block->kind, clock_after(), caller))) {
+		*cur.p++ = block->addr;
+		put_extent(&cur, block);
+		if (block->kind == TRACE_EVENT_MEMALIGN)
+			*cur.p++ = block->align;
+		commit(&cur);
+	}
 	tls.last_block = block->addr;
 	tls.serial++;
 	leave();
@@ -319,9 +333,11 @@ void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
 
 	if (!th)
 		return;
-	cur = begin(th, kind, tick, options.free_stacks ? caller : 0);
-	put_addr(&cur, addr);
-	commit(&cur);
+	if (LIKELY(begin(&cur, th, kind, tick,
+			 options.free_stacks ? caller : 0))) {
+		*cur.p++ = addr;
+		commit(&cur);
+	}
 	tls.last_freed = addr;
 	tls.serial++;
 	leave();
@@ -344,16 +360,16 @@ void event_realloc(uintptr_t old_addr, const struct event_block *block,
 	if (!th)
 		return;
 	end = clock_after();
-	cur = begin(th, TRACE_EVENT_REALLOC, tick, caller);
-	if (end < th->last_tick)
-		end = th->last_tick;
-	cur.p = put_varint(cur.p, end - th->last_tick);
-	th->last_tick = end;
-	put_addr(&cur, old_addr);
-	put_addr(&cur, block->addr);
-	cur.p = put_varint(cur.p, block->size);
-	cur.p = put_varint(cur.p, get_slack(block));
-	commit(&cur);
+	if (LIKELY(begin(&cur, th, TRACE_EVENT_REALLOC, tick, caller))) {
+		if (end < th->last_tick)
+			end = th->last_tick;
+		*cur.p++ = old_addr;
+		*cur.p++ = block->addr;
+		put_extent(&cur, block);
+		*cur.p++ = end - th->last_tick;
+		th->last_tick = end;
+		commit(&cur);
+	}
 	tls.last_block = block->addr;
 	tls.serial++;
 	leave();
@@ -368,14 +384,15 @@ void event_mmap(const struct event_map *map, uintptr_t caller)
 
 	if (!th)
 		return;
-	cur = begin(th, TRACE_EVENT_MMAP, clock_after(), caller);
-	put_addr(&cur, map->addr);
-	cur.p = put_varint(cur.p, map->length);
-	cur.p = put_varint(cur.p, (unsigned)map->prot);
-	cur.p = put_varint(cur.p, (unsigned)map->flags);
-	cur.p = put_svarint(cur.p, map->fd);
-	cur.p = put_varint(cur.p, map->offset);
-	commit(&cur);
+	if (begin(&cur, th, TRACE_EVENT_MMAP, clock_after(), caller)) {
+		*cur.p++ = map->addr;
+		*cur.p++ = map->length;
+		*cur.p++ = (unsigned)map->prot;
+		*cur.p++ = (unsigned)map->flags;
+		*cur.p++ = (uint64_t)(int64_t)map->fd;
+		*cur.p++ = map->offset;
+		commit(&cur);
+	}
 	leave();
 	errno = saved;
 }
@@ -389,10 +406,11 @@ void event_munmap(uintptr_t addr, size_t length, uint64_t tick,
 
 	if (!th)
 		return;
-	cur = begin(th, TRACE_EVENT_MUNMAP, tick, caller);
-	put_addr(&cur, addr);
-	cur.p = put_varint(cur.p, length);
-	commit(&cur);
+	if (begin(&cur, th, TRACE_EVENT_MUNMAP, tick, caller)) {
+		*cur.p++ = addr;
+		*cur.p++ = length;
+		commit(&cur);
+	}
 	leave();
 	errno = saved;
 }
@@ -405,13 +423,14 @@ void event_mremap(const struct event_remap *remap, uintptr_t caller)
 
 	if (!th)
 		return;
-	cur = begin(th, TRACE_EVENT_MREMAP, clock_after(), caller);
-	put_addr(&cur, remap->old_addr);
-	cur.p = put_varint(cur.p, remap->old_length);
-	put_addr(&cur, remap->new_addr);
-	cur.p = put_varint(cur.p, remap->new_length);
-	cur.p = put_varint(cur.p, (unsigned)remap->flags);
-	commit(&cur);
+	if (begin(&cur, th, TRACE_EVENT_MREMAP, clock_after(), caller)) {
+		*cur.p++ = remap->old_addr;
+		*cur.p++ = remap->old_length;
+		*cur.p++ = remap->new_addr;
+		*cur.p++ = remap->new_length;
+		*cur.p++ = (unsigned)remap->flags;
+		commit(&cur);
+	}
 	leave();
 	errno = saved;
 }
@@ -424,11 +443,12 @@ void event_mallopt(int param, int value, int result, uintptr_t caller)
 
 	if (!th)
 		return;
-	cur = begin(th, TRACE_EVENT_MALLOPT, clock_after(), caller);
-	cur.p = put_svarint(cur.p, param);
-	cur.p = put_svarint(cur.p, value);
-	cur.p = put_svarint(cur.p, result);
-	commit(&cur);
+	if (begin(&cur, th, TRACE_EVENT_MALLOPT, clock_after(), caller)) {
+		*cur.p++ = (uint64_t)(int64_t)param;
+		*cur.p++ = (uint64_t)(int64_t)value;
+		*cur.p++ = (uint64_t)(int64_t)result;
+		commit(&cur);
+	}
 	leave();
 	errno = saved;
 }
@@ -449,19 +469,13 @@ void event_rss_last(void)
 {
 	struct thread *th = tls.thread;
 	struct cursor cur = {.th = th};
-	uint64_t tick = clock_before();
 
 	if (!th)
 		return;
-	reserve(th, 0, tick);
-	if (tick < th->last_tick)
-		tick = th->last_tick;
-	cur.p = th->buf + thread_len(th);
-	put_extras(&cur, false, false);
-	*cur.p++ = TRACE_EVENT_RSS;
-	cur.p = put_varint(cur.p, tick - th->last_tick);
-	cur.p = put_varint(cur.p, record_resident_bytes());
-	cur.count++;
-	th->last_tick = tick;
+	if (th->end - th->next < EVENT_RESERVE && !flush(th, 0))
+		return;
+	cur.p = put_extras(th->next, false, false);
+	cur.p = put_head(cur.p, th, TRACE_EVENT_RSS, clock_before(), 0, 0);
+	*cur.p++ = record_resident_bytes();
 	commit(&cur);
 }

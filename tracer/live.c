@@ -201,6 +201,14 @@ struct trace_live_slot *live_slot(uint32_t index)
 	return (struct trace_live_slot *)(void *)(live.segments[segment] + off);
 }
 
+void live_set_helper(int pid)
+{
+	char *page = (char *)live.header;
+
+	if (page)
+		*(uint32_t *)(void *)(page + TRACE_LIVE_HELPER) = (uint32_t)pid;
+}
+
 void live_remove(void)
 {
 	int fd = open_existing(); /* another file of that name is not ours */

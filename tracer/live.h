@@ -48,6 +48,9 @@ bool live_create(const char *trace_path, uint64_t trace_id);
  */
 struct trace_live_slot *live_slot(uint32_t index);
 
+/* Notes the helper's process id, 0 for none.  Safety: anywhere. */
+void live_set_helper(int pid);
+
 /* Unlinks the file; the mappings stay.  Safety: anywhere. */
 void live_remove(void);
 

@@ -262,8 +262,7 @@ static void write_module(const struct dl_phdr_info *info,
 	chunk_write(&(struct chunk){.type = TRACE_CHUNK_MODULE,
 				    .payload = payload,
 				    .len = (size_t)(p - payload),
-				    .first_tick = now,
-				    .last_tick = now});
+				    .tick = now});
 }
 
 /* Safety: signals blocked, lock held.  Writes an UNLOAD chunk. */
@@ -278,8 +277,7 @@ static void write_unload(uint32_t number, uint64_t tick)
 	chunk_write(&(struct chunk){.type = TRACE_CHUNK_UNLOAD,
 				    .payload = payload,
 				    .len = sizeof(payload),
-				    .first_tick = now,
-				    .last_tick = now});
+				    .tick = now});
 }
 
 /* First pass: which of the known are still there.  Safety: lock held. */

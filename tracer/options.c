@@ -13,6 +13,7 @@ struct options options = {
     .log_level = LOG_WARN,
     .free_stacks = true,
     .own_unwinder = true,
+    .helper = true,
 };
 
 /* ld.so's note of where the stack began; exported since glibc 2.1. */
@@ -100,6 +101,8 @@ void options_read(char **envp)
 		else if ((value =
 			      match_variable(*envp, PREFIX "VERIFY_UNWIND")))
 			options.verify_unwind = parse_verify(value);
+		else if ((value = match_variable(*envp, PREFIX "HELPER")))
+			options.helper = parse_bool(value);
 		else if (strcmp(*envp, CHILD_VARIABLE) == 0)
 			options.is_child = options.children = true;
 	}

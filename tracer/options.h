@@ -36,6 +36,7 @@ enum verify_unwind {
  * @is_child:    some ancestor is traced too; never overwrite a file
  * @own_unwinder: stacks are taken by rules.h, not by libunwind
  * @verify_unwind: and by this one too, to compare
+ * @helper:      a helper process may compress and write
  */
 struct options {
 	char output[OPTIONS_PATH_MAX];
@@ -47,6 +48,7 @@ struct options {
 	bool is_child;
 	bool own_unwinder;
 	enum verify_unwind verify_unwind;
+	bool helper;
 };
 
 extern struct options options;

@@ -93,8 +93,7 @@ int record_process(const struct program_start *start, bool has_live)
 	uint8_t *payload = pool_map(PROCESS_BYTES);
 	struct chunk chunk = { .type = TRACE_CHUNK_PROCESS,
 			       .payload = payload,
-			       .first_tick = now.tick,
-			       .last_tick = now.tick };
+			       .tick = now.tick };
 	int err;
 
 	if (!payload)
@@ -116,8 +115,7 @@ void record_clock(void)
 	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_CLOCK,
 				     .payload = payload,
 				     .len = sizeof(payload),
-				     .first_tick = now.tick,
-				     .last_tick = now.tick });
+				     .tick = now.tick });
 }
 
 /* Safety: system call. */
@@ -155,8 +153,7 @@ void record_end(enum trace_end_how how, int status, const char *program,
 	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_END,
 				     .payload = payload,
 				     .len = (size_t)(p - payload),
-				     .first_tick = now.tick,
-				     .last_tick = now.tick });
+				     .tick = now.tick });
 	if (payload != without_program)
 		pool_unmap(payload, END_FIXED + 4 + PATH_MAX);
 }

@@ -11,6 +11,7 @@
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
+#include "tracer/helper.h"
 #include "tracer/hooks_new.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
@@ -162,9 +163,10 @@ static void write_end(enum trace_end_how how, int status, const char *program)
 	thread_flush_all();
 	thread_write_names();
 	modules_scan();
+	helper_stop();
 	if (unrecorded)
 		chunk_write_lost(unrecorded, TRACE_LOST_MEMORY, 0);
-	record_end(how, status, program, thread_event_count(),
+	record_end(how, status, program, chunk_event_count(),
 		   thread_lost_count() + chunk_lost_count());
 }
 
@@ -205,18 +207,14 @@ static void remove_live(enum trace_end_how how)
 static void restore_live(void)
 {
 	struct thread *th = tls.thread;
-	uint32_t sequence = 0;
 
 	live_is_away = false;
 	if (!live_has_file())
 		return;
-	if (th) {
-		thread_flush(th);
-		sequence = th->slot->sequence;
-	}
+	thread_flush_all();
 	live_restore();
-	if (th)
-		thread_restore_slot(th, sequence);
+	if (th && th->buffer)
+		thread_restore_slot(th);
 }
 
 /*
@@ -251,6 +249,7 @@ void state_resume(void)
 	if (!state_is_owner())
 		return;
 	guard = tls_enter_internal();
+	helper_allow();
 	if (live_is_away && is_alone())
 		restore_live();
 	record_clock(); /* tells the reader that there was no end */

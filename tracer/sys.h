@@ -216,6 +216,56 @@ static inline int sys_sigaltstack(const stack_t *new_stack, stack_t *old)
 	return (int)SYS_CALL2(SYS_sigaltstack, new_stack, old);
 }
 
+/* Newer than our C library's headers may be. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+/* Kernels before 5.9 lack it: then the first thousand are closed. */
+static inline void sys_close_range(unsigned first, unsigned last)
+{
+	if (SYS_CALL3(SYS_close_range, first, last, 0) == 0)
+		return;
+	for (unsigned fd = first; fd <= last && fd < 1024; fd++)
+		sys_close((int)fd);
+}
+
+static inline int sys_chdir(const char *path)
+{
+	return (int)SYS_CALL1(SYS_chdir, path);
+}
+
+/* Return: the process id when it has ended, 0 when not, -errno. */
+static inline int sys_wait4(int pid, int flags)
+{
+	return (int)SYS_CALL4(SYS_wait4, pid, NULL, flags, NULL);
+}
+
+static inline long sys_sched_getaffinity(void *mask, size_t len)
+{
+	return SYS_CALL3(SYS_sched_getaffinity, 0, len, mask);
+}
+
+static inline void sys_nanosleep(long ns)
+{
+	struct timespec ts = {0, ns};
+
+	SYS_CALL2(SYS_nanosleep, &ts, NULL);
+}
+
+/* Sleeps while *@word is @seen, at most @ms, until woken or a signal. */
+static inline void sys_futex_wait(const void *word, unsigned seen, long ms)
+{
+	struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
+
+	SYS_CALL4(SYS_futex, word, 128 /* FUTEX_WAIT_PRIVATE */, seen, &ts);
+}
+
+static inline void sys_futex_wake(const void *word)
+{
+	SYS_CALL3(SYS_futex, word, 129 /* FUTEX_WAKE_PRIVATE */, 1);
+}
+
 /* The kernel's own set: 64 signals, among them those that glibc hides. */
 static inline void sys_signals_block(uint64_t *ret_old)
 {

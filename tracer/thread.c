@@ -10,36 +10,37 @@
 #include "tracer/encode.h"
 #include "tracer/live.h"
 #include "tracer/pool.h"
+#include "tracer/queue.h"
 #include "tracer/state.h"
 #include "tracer/text.h"
 #include "tracer/tls.h"
 
 enum {
 	COMM_BYTES = 16, /* the kernel's limit, with terminator */
+	SEGMENT_THREADS = 8,
+	SEGMENT_COUNT = LIVE_SLOT_MAX / SEGMENT_THREADS,
 };
 
 __thread struct tls tls;
 
 /**
- * struct threads - all slots
+ * struct threads - all streams
  * @lock:        of everything but the counters
- * @segments:    private halves, as PATH.live has shared ones
- * @count:       slots ever used; indices below it are valid
+ * @segments:    the streams
+ * @count:       streams ever used; indices below it are valid
  * @free_list:   released indices
  * @free_count:  of them
  * @last_number: newest thread number
- * @event_count: events of threads that have ended
  * @lost_count:  events lost by threads, for whatever reason
  * @unrecorded:  of these, what no chunk has told yet
  */
 static struct {
 	struct spinlock lock;
-	struct thread *segments[LIVE_SEGMENT_COUNT];
+	struct thread *segments[SEGMENT_COUNT];
 	atomic_uint count;
 	uint32_t *free_list;
 	uint32_t free_count;
 	uint32_t last_number;
-	atomic_uint_fast64_t event_count;
 	atomic_uint_fast64_t lost_count;
 	atomic_uint_fast64_t unrecorded;
 } threads;
@@ -47,8 +48,8 @@ static struct {
 /* Safety: pure.  @index must be below threads.count. */
 static struct thread *get(uint32_t index)
 {
-	return &threads.segments[index / LIVE_SEGMENT_SLOTS]
-				[index % LIVE_SEGMENT_SLOTS];
+	return &threads.segments[index / SEGMENT_THREADS]
+				[index % SEGMENT_THREADS];
 }
 
 /* Safety: signals blocked, or inside the guard.  Writes a THREAD chunk. */
@@ -68,136 +69,119 @@ static void write_record(const struct thread *th, uint32_t what,
 				    .thread = th->number,
 				    .payload = payload,
 				    .len = (size_t)(p - payload),
-				    .first_tick = now,
-				    .last_tick = now});
+				    .tick = now});
 }
 
-/* Safety: lock held.  Return: private half of slot @index, or NULL. */
-static struct thread *prepare_slot(uint32_t index)
+/* Safety: lock held.  Return: a stream not used before, or NULL. */
+static struct thread *make(void)
 {
-	uint32_t segment = index / LIVE_SEGMENT_SLOTS;
-	struct trace_live_slot *slot = live_slot(index);
+	uint32_t index = threads.count;
+	uint32_t segment = index / SEGMENT_THREADS;
 	struct thread *th;
 
-	if (!slot)
+	if (segment >= SEGMENT_COUNT)
 		return NULL;
 	if (!threads.segments[segment]) {
 		threads.segments[segment] =
-		    pool_map(LIVE_SEGMENT_SLOTS * sizeof(*th));
+		    pool_map(SEGMENT_THREADS * sizeof(*th));
 		if (!threads.segments[segment])
 			return NULL;
 	}
-	th = &threads.segments[segment][index % LIVE_SEGMENT_SLOTS];
-	th->slot = slot;
-	th->buf = (uint8_t *)slot + TRACE_LIVE_PAGE;
+	th = &threads.segments[segment][index % SEGMENT_THREADS];
 	th->index = index;
+	threads.count++;
 	return th;
 }
 
-/* Safety: owner, or whoever found the owner dead; @th->lock held. */
-static void begin_chunk(struct thread *th)
+/* Safety: owner, @th->lock held.  The buffer is empty and the thread's. */
+static void begin_buffer(struct thread *th)
 {
-	__atomic_store_n(&th->slot->committed_len, 0, __ATOMIC_RELEASE);
-	th->event_count += commit_count(th->commit);
-	th->commit = 0;
-	th->slot->sequence++;
+	struct trace_live_slot *slot = th->buffer->slot;
+
+	slot->committed_len = 0;
+	slot->first_tick = th->last_tick;
+	slot->thread = th->number;
+	slot->sequence = th->sequence;
+	atomic_thread_fence(memory_order_release);
+	slot->in_use = 1;
+	th->buffer->from = 0;
+	th->next = th->buffer->words;
+	th->end = th->buffer->words + BUFFER_WORDS;
 	th->prev_len = 0;
-	th->last_addr = 0;
 }
 
 /*
- * A commit and the time of its last event.  The owner may go on meanwhile: its
- * second commit from here on reuses the place of that time, so what was read
- * holds only while the commit still stands.
+ * Another thread wrote the buffer out up to @written: what its owner committed
+ * after that is the next buffer's.
  *
- * Safety: @th->lock held.  Return: the commit.
+ * Safety: owner, or whoever found the owner dead; @th->lock held.
  */
-static uint64_t read_commit(struct thread *th, uint64_t *ret_tick)
+static void follow_foreign_flush(struct thread *th)
 {
-	uint64_t commit;
-
-	do {
-		commit = atomic_load_explicit(&th->commit,
-					      memory_order_acquire);
-		*ret_tick = __atomic_load_n(
-			&th->commit_tick[commit_which(commit)],
-			__ATOMIC_ACQUIRE);
-	} while (commit != atomic_load_explicit(&th->commit,
-						memory_order_acquire));
-	return commit;
-}
-
-/* Safety: @th->lock held, signals blocked.  Writes what @commit covers, the
-   last event being at @tick. */
-static void write_events(struct thread *th, uint64_t commit, uint64_t tick)
-{
-	if (!commit_len(commit))
-		return;
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_EVENTS,
-				     .thread = th->number,
-				     .payload = th->buf,
-				     .len = commit_len(commit),
-				     .first_tick = th->slot->first_tick,
-				     .last_tick = tick,
-				     .event_count = commit_count(commit),
-				     .sequence = th->slot->sequence });
-}
-
-/* Safety: owner, or whoever found the owner dead; @th->lock held. */
-static void write_own(struct thread *th)
-{
-	write_events(th, th->commit,
-		     th->commit_tick[commit_which(th->commit)]);
-}
-
-/*
- * Another thread wrote the buffer out up to @written.  What its owner
- * committed after that was read cannot be told apart any more and is lost:
- * it takes an exec that fails, or an abort that is caught, to get here.
- */
-static void restart(struct thread *th)
-{
-	uint64_t count = commit_count(th->commit) - commit_count(th->written);
-
-	/* Nothing had been written: nothing is twice. */
-	if (!commit_len(th->written)) {
-		write_own(th);
-		count = 0;
-	}
-	threads.lost_count += count;
-	if (count)
-		chunk_write_lost(count, TRACE_LOST_WRITE, 0);
 	th->restart = false;
+	if (!th->written)
+		return;
+	th->buffer->from = th->written / sizeof(uint64_t);
+	th->buffer->slot->sequence = ++th->sequence;
 }
 
-/* Writes out what is not in the file yet.  Safety: as write_own(). */
-static void write_rest(struct thread *th)
+/* Safety: as above.  The thread's buffer, if it holds anything, joins its
+   chain.  Return: whether the chain should be pushed. */
+static bool close_buffer(struct thread *th)
 {
+	struct buffer *buffer = th->buffer;
+
 	if (th->restart)
-		restart(th);
-	else
-		write_own(th);
+		follow_foreign_flush(th);
+	if (!buffer || buffer_len(buffer) / sizeof(uint64_t) <= buffer->from)
+		return false;
+	chain_append(&th->chain, buffer);
+	th->buffer = NULL;
+	th->sequence++;
+	return queue_is_due(&th->chain);
 }
 
-void thread_flush(struct thread *th)
+bool thread_flush(struct thread *th)
 {
 	uint64_t signals;
 
 	sys_signals_block(&signals);
 	spinlock_take(&th->lock);
-	write_rest(th);
-	if (th->commit)
-		begin_chunk(th);
+	if (close_buffer(th))
+		queue_push(&th->chain);
+	if (!th->buffer)
+		th->buffer = buffer_take();
+	if (!th->buffer && th->chain.count) {
+		queue_push(&th->chain);
+		queue_drain();
+		th->buffer = buffer_take();
+	}
+	if (th->buffer)
+		begin_buffer(th);
+	else
+		th->next = th->end;
 	spinlock_give(&th->lock);
 	sys_signals_restore(&signals);
+	return th->buffer;
 }
 
-/* Safety: lock held, owner gone or giving up.  Puts the slot back. */
-static void free_slot(struct thread *th)
+/* Safety: owner, or whoever found the owner dead; signals blocked.  Writes
+   out what the stream still has, and gives its buffer back. */
+static void end_stream(struct thread *th)
 {
-	threads.event_count += th->event_count;
-	th->event_count = 0;
-	th->slot->in_use = 0;
+	spinlock_take(&th->lock);
+	close_buffer(th);
+	queue_push(&th->chain);
+	if (th->buffer)
+		buffer_give(th->buffer);
+	th->buffer = NULL;
+	th->next = th->end = NULL;
+	spinlock_give(&th->lock);
+}
+
+/* Safety: lock held.  Anybody may have the stream from now on. */
+static void put_back(struct thread *th)
+{
 	th->in_use = false;
 	if (!threads.free_list)
 		threads.free_list = pool_map(LIVE_SLOT_MAX * sizeof(uint32_t));
@@ -206,7 +190,7 @@ static void free_slot(struct thread *th)
 }
 
 /*
- * Takes slots back whose thread is gone.  Linear, but only when no slot is
+ * Takes streams back whose thread is gone.  Linear, but only when none is
  * free, and every full sweep that finds nothing doubles the distance.
  */
 static void sweep(void)
@@ -222,46 +206,42 @@ static void sweep(void)
 
 		if (!th->in_use || sys_tgkill(pid, th->tid, 0) != -ESRCH)
 			continue;
-		write_rest(th);
-		begin_chunk(th);
+		end_stream(th);
 		write_record(th, TRACE_THREAD_END, "");
-		free_slot(th);
+		put_back(th);
 	}
 	next_at = threads.free_count ? 64 : count * 2;
 }
 
-/* Safety: lock held.  Return: a slot nobody uses, or NULL. */
-static struct thread *find_slot(void)
+/* Safety: lock held.  Return: a stream nobody uses, or NULL. */
+static struct thread *find(void)
 {
-	struct thread *th;
-
 	if (!threads.free_count)
 		sweep();
 	if (threads.free_count)
 		return get(threads.free_list[--threads.free_count]);
-	th = prepare_slot(threads.count);
-	if (th)
-		threads.count++;
-	return th;
+	return make();
 }
 
-/* Safety: lock held.  Makes @th the calling thread's. */
-static void own(struct thread *th)
+/* Safety: lock held.  Makes @th the calling thread's.  Return: false when
+   there is no buffer. */
+static bool own(struct thread *th)
 {
+	th->buffer = buffer_take();
+	if (!th->buffer)
+		return false;
 	if (!tls.number)
 		tls.number = ++threads.last_number;
+	if (tls.number > 1)
+		clock_is_shared = true;
 	th->number = tls.number;
 	th->tid = sys_gettid();
 	th->restart = false;
-	th->commit = 0;
-	th->prev_len = 0;
-	th->last_addr = 0;
+	th->sequence = tls.sequence;
+	th->last_tick = clock_before();
+	begin_buffer(th);
 	th->in_use = true;
-	th->slot->committed_len = 0;
-	th->slot->thread = th->number;
-	th->slot->sequence = tls.sequence;
-	atomic_thread_fence(memory_order_release);
-	th->slot->in_use = 1;
+	return true;
 }
 
 struct thread *thread_register(void)
@@ -275,13 +255,11 @@ struct thread *thread_register(void)
 	sys_signals_block(&signals);
 	bounds = unwind_bounds();
 	spinlock_take(&threads.lock);
-	th = find_slot();
-	if (th && !unwind_stack_init(&th->stack, &bounds)) {
-		free_slot(th);
+	th = find();
+	if (th && (!unwind_stack_init(&th->stack, &bounds) || !own(th))) {
+		put_back(th);
 		th = NULL;
 	}
-	if (th)
-		own(th);
 	spinlock_give(&threads.lock);
 	if (th && first) {
 		sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
@@ -299,52 +277,61 @@ void thread_release(struct thread *th)
 	char name[COMM_BYTES] = "";
 	uint64_t signals;
 
-	thread_flush(th);
 	sys_signals_block(&signals);
 	sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
-	write_record(th, TRACE_THREAD_END, name);
-	tls.sequence = th->slot->sequence;
 	tls.thread = NULL;
+	end_stream(th);
+	tls.sequence = th->sequence;
+	write_record(th, TRACE_THREAD_END, name);
 	spinlock_take(&threads.lock);
-	free_slot(th);
+	put_back(th);
 	spinlock_give(&threads.lock);
 	sys_signals_restore(&signals);
 }
 
 /*
- * Writes another thread's buffer out.  The owner is told first, so that it
- * waits for the lock at its next event: only the event it is at now, if any,
- * comes too late.
+ * Writes another thread's buffers out.  The owner is told first, so that it
+ * waits for the lock at its next event; the event it is at now, if any, is
+ * kept for its next chunk.
  *
  * Safety: signals blocked.
  */
 static void flush_foreign(struct thread *th)
 {
-	uint64_t tick;
+	struct chain rest = {0};
 
 	if (!spinlock_take_bounded(&th->lock))
 		return;
-	if (!atomic_exchange(&th->restart, true)) {
-		th->written = read_commit(th, &tick);
-		write_events(th, th->written, tick);
+	queue_push(&th->chain);
+	if (th->buffer && !atomic_exchange(&th->restart, true)) {
+		th->written = buffer_len(th->buffer);
+		chain_append(&rest, th->buffer);
+		if (th->written)
+			chunk_write_chain(&rest);
 	}
 	spinlock_give(&th->lock);
 }
 
 void thread_flush_all(void)
 {
+	struct thread *own_thread = tls.thread;
 	uint32_t count = threads.count;
 	uint64_t signals;
 
-	if (tls.thread)
-		thread_flush(tls.thread);
 	sys_signals_block(&signals);
+	if (own_thread) {
+		thread_flush(own_thread);
+		spinlock_take(&own_thread->lock);
+		queue_push(&own_thread->chain);
+		spinlock_give(&own_thread->lock);
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		struct thread *th = get(i);
 
-		if (th->in_use && th != tls.thread)
+		if (th->in_use && th != own_thread)
 			flush_foreign(th);
 	}
+	queue_drain();
 	sys_signals_restore(&signals);
 }
 
@@ -396,20 +383,6 @@ void thread_write_own_name(const struct thread *th)
 	sys_signals_restore(&signals);
 }
 
-uint64_t thread_event_count(void)
-{
-	uint64_t sum = threads.event_count;
-	uint32_t count = threads.count;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct thread *th = get(i);
-
-		if (th->in_use)
-			sum += th->event_count + commit_count(th->commit);
-	}
-	return sum;
-}
-
 uint64_t thread_lost_count(void)
 {
 	return threads.lost_count;
@@ -441,9 +414,7 @@ bool thread_is_only(void)
 	return true;
 }
 
-void thread_restore_slot(struct thread *th, uint32_t sequence)
+void thread_restore_slot(struct thread *th)
 {
-	th->slot->thread = th->number;
-	th->slot->sequence = sequence;
-	th->slot->in_use = 1;
+	begin_buffer(th);
 }

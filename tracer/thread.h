@@ -2,8 +2,8 @@
 /*
  * The traced threads and their event streams.
  *
- * A thread takes a slot of PATH.live at its first event and gives it back
- * when it ends; slots of threads that ended without saying so are found by
+ * A thread takes a stream and a buffer at its first event and gives them back
+ * when it ends; those of threads that ended without saying so are found by
  * their kernel id and taken back.
  */
 #ifndef TRACER_THREAD_H
@@ -12,43 +12,33 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "tracer/buffer.h"
 #include "tracer/compiler.h"
-#include "tracer/trace_format.h"
 #include "tracer/unwind.h"
 
 /**
- * struct thread - one slot's private half; belongs to the owner
- * @slot:        the shared half
- * @buf:         behind it, LIVE_BUFFER bytes
- * @commit:      bytes of whole events in @buf (bits 0 to 30), which of
- *               @commit_tick is theirs (bit 31) and their number (high 32
- *               bits), in one word so that another thread, or this one after
- *               a handler jumped out of the tracer, finds what belongs
- *               together
- * @last_tick:   time of the last event, also of one not yet committed
- * @commit_tick: time of the last event that @commit covers, and of the one
- *               about to be
- * @last_addr:   last address coded
- * @prev_len:    frames of the last event's stack, 0 at the start of a chunk
- * @restart:     another thread wrote the buffer out; begin a new chunk
- * @written:     @commit at that moment
- * @number:      thread number
- * @tid:         the kernel's
- * @index:       of the slot
- * @in_use:      owned by a thread
- * @event_count: events of finished chunks
- * @lock:        held while the buffer is written out
- * @stack:       the last stack taken
- *
- * slot->committed_len == thread_len(), but for the instant of a commit
+ * struct thread - a stream of events; belongs to the owner
+ * @buffer:     being filled; NULL only when there was no memory for another
+ * @next:       where the next record goes, in it
+ * @end:        of its words
+ * @last_tick:  time of the last event, also of one not yet committed
+ * @prev_len:   frames of the last event's stack, 0 at the start of a buffer
+ * @restart:    another thread wrote the buffer out; begin a new one
+ * @written:    bytes of @buffer it wrote
+ * @number:     thread number
+ * @tid:        the kernel's
+ * @index:      of this struct
+ * @in_use:     owned by a thread
+ * @sequence:   of @buffer
+ * @chain:      full buffers not pushed yet
+ * @lock:       held while @chain or @buffer changes hands
+ * @stack:      the last stack taken
  */
 struct thread {
-	struct trace_live_slot *slot;
-	uint8_t *buf;
-	_Atomic uint64_t commit;
+	struct buffer *buffer;
+	uint64_t *next;
+	uint64_t *end;
 	uint64_t last_tick;
-	uint64_t commit_tick[2];
-	uint64_t last_addr;
 	size_t prev_len;
 	atomic_bool restart;
 	uint64_t written;
@@ -56,32 +46,11 @@ struct thread {
 	int tid;
 	uint32_t index;
 	atomic_bool in_use;
-	uint64_t event_count;
+	uint32_t sequence;
+	struct chain chain;
 	struct spinlock lock;
 	struct unwind_stack stack;
 };
-
-/* Parts of struct thread's @commit.  Safety (all three): pure. */
-static inline size_t commit_len(uint64_t commit)
-{
-	return commit & 0x7fffffff;
-}
-
-static inline unsigned commit_which(uint64_t commit)
-{
-	return commit >> 31 & 1;
-}
-
-static inline uint32_t commit_count(uint64_t commit)
-{
-	return (uint32_t)(commit >> 32);
-}
-
-/* Return: bytes of whole events.  Safety: owner. */
-static inline size_t thread_len(const struct thread *th)
-{
-	return commit_len(th->commit);
-}
 
 /**
  * thread_register() - give the calling thread a stream
@@ -95,32 +64,33 @@ static inline size_t thread_len(const struct thread *th)
 struct thread *thread_register(void);
 
 /**
- * thread_flush() - the calling thread's buffer becomes a chunk
+ * thread_flush() - the calling thread goes on in another buffer
+ *
+ * The present one waits to be written, with others of the thread.
  *
  * Safety: owner, inside the guard.  Signals are blocked inside.
  *         Allocates: mmap.  errno: preserved.
+ *
+ * Return: false when there is no memory for a buffer; th->next == th->end.
  */
-void thread_flush(struct thread *th);
+bool thread_flush(struct thread *th);
 
-/* Flushes, writes THREAD end and gives the slot back.  Safety: owner. */
+/* Flushes, writes THREAD end and gives the stream back.  Safety: owner. */
 void thread_release(struct thread *th);
 
 /*
- * Writes all threads' buffers out.  Those of other threads that are still
- * running begin a new chunk at their next event.
+ * Writes all threads' buffers into the trace.  Other threads that are still
+ * running begin a new buffer at their next event.
  *
  * Safety: inside the guard.  Waits a bounded time for threads that write.
  */
 void thread_flush_all(void);
 
-/* Writes the names of all threads that have a slot.  Safety: as above. */
+/* Writes the names of all threads that have a stream.  Safety: as above. */
 void thread_write_names(void);
 
 /* Writes the calling thread's present name.  Safety: owner, in the guard. */
 void thread_write_own_name(const struct thread *th);
-
-/* Return: events of all threads so far.  Safety: anywhere; approximate. */
-uint64_t thread_event_count(void);
 
 /* Return: events lost in ways that only threads know.  Safety: anywhere. */
 uint64_t thread_lost_count(void);
@@ -135,7 +105,7 @@ void thread_count_unrecorded(void);
 uint64_t thread_take_unrecorded(void);
 
 /*
- * Whether the calling thread is the only one with a slot, so that PATH.live
+ * Whether the calling thread is the only one with a stream, so that PATH.live
  * can be exchanged.  Safety: inside the guard.
  */
 bool thread_is_only(void);
@@ -144,6 +114,6 @@ bool thread_is_only(void);
  * Fills the slot's shared half again after live_restore() zeroed it.
  * Safety: owner, inside the guard.
  */
-void thread_restore_slot(struct thread *th, uint32_t sequence);
+void thread_restore_slot(struct thread *th);
 
 #endif /* TRACER_THREAD_H */

@@ -28,6 +28,7 @@ struct thread;
  * @serial:      counts recorded allocations and frees
  * @operator_pc: C++ operator that the tracer called last on this thread
  * @lost_nested: calls from signal handlers not yet reported as LOST
+ * @is_helper:   the thread is the helper process
  * @number:      thread number, 0 before the first event
  * @sequence:    of the next EVENTS chunk, kept while no slot is held
  * @key_rounds:  how often the key destructor has put off the end
@@ -41,6 +42,7 @@ struct tls {
 	uint64_t serial;
 	uintptr_t operator_pc;
 	uint32_t lost_nested;
+	bool is_helper;
 	uint32_t number;
 	uint32_t sequence;
 	uint32_t key_rounds;

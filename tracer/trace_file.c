@@ -10,6 +10,7 @@
 #include "tracer/output_name.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
+#include "tracer/tls.h"
 
 enum {
 	NAME_TRIES = 10000, /* NAME.1 to NAME.9999 */
@@ -19,17 +20,17 @@ enum {
 
 /**
  * struct trace_file - the open trace
- * @fd:   our descriptor, or -1
+ * @fd:   our descriptor, or -1; the helper has descriptors of its own
  * @dev:  identity of the file, to notice a reused descriptor
  * @ino:  the same
  * @path: absolute
  */
 static struct {
-	atomic_int fd;
+	atomic_int fd[2];
 	dev_t dev;
 	ino_t ino;
 	char path[OPTIONS_PATH_MAX + 16];
-} file = { .fd = -1 };
+} file = { .fd = {-1, -1} };
 
 const char *trace_file_path(void)
 {
@@ -144,7 +145,7 @@ int trace_file_open(bool keep_existing)
 	sys_fstat(fd, &st);
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;
-	file.fd = fd;
+	file.fd[0] = file.fd[1] = fd;
 	return 0;
 }
 
@@ -172,7 +173,7 @@ static int reopen(struct stat *st)
 	}
 	fd = move_up(fd);
 	sys_flock(fd, LOCK_EX | LOCK_NB);
-	file.fd = fd;
+	file.fd[tls.is_helper] = fd;
 	return fd;
 }
 
@@ -181,7 +182,7 @@ int trace_file_append(const void *bytes, size_t len)
 	struct rlimit lim;
 	struct stat st;
 	ssize_t done;
-	int fd = file.fd;
+	int fd = file.fd[tls.is_helper];
 
 	if (!is_ours(fd, &st)) {
 		fd = reopen(&st);
@@ -198,12 +199,20 @@ int trace_file_append(const void *bytes, size_t len)
 	return (size_t)done == len ? 0 : -ENOSPC;
 }
 
+int trace_file_fd(void)
+{
+	struct stat st;
+
+	file.fd[1] = is_ours(file.fd[0], &st) ? (int)file.fd[0] : -1;
+	return file.fd[1];
+}
+
 void trace_file_drop(void)
 {
 	struct stat st;
-	int fd = file.fd;
+	int fd = file.fd[0];
 
 	if (is_ours(fd, &st))
 		sys_close(fd);
-	file.fd = -1;
+	file.fd[0] = -1;
 }

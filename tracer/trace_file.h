@@ -40,6 +40,13 @@ const char *trace_file_path(void);
  */
 int trace_file_append(const void *bytes, size_t len);
 
+/*
+ * The descriptor of the trace that the helper has inherited, and uses from
+ * now on.  Safety: the helper, before anything else.  Return: -1 when the
+ * program has closed it.
+ */
+int trace_file_fd(void);
+
 /* Forgets the file in a forked child.  Safety: child only. */
 void trace_file_drop(void);
 

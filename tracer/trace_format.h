@@ -18,7 +18,7 @@
 #define TRACE_MAGIC_LEN 8
 
 enum {
-	TRACE_VERSION_MAJOR = 1, /* a reader refuses a newer major version */
+	TRACE_VERSION_MAJOR = 2, /* a reader refuses a newer major version */
 	TRACE_VERSION_MINOR = 0, /* and skips what a newer minor one adds */
 };
 
@@ -42,12 +42,13 @@ struct trace_chunk_header {
 	uint32_t thread;     /* thread number, 0 where no thread is concerned */
 	uint32_t stored_len; /* payload bytes in the file */
 	uint32_t raw_len;    /* payload bytes after decompression */
-	uint64_t first_tick; /* EVENTS: base of the first event's time delta */
-	uint64_t last_tick;  /* EVENTS: time of the last event */
+	uint64_t first_tick; /* events: base of the first event's time delta */
+	uint64_t last_tick;  /* events: time of the last event */
 	uint32_t event_count;
-	uint32_t sequence; /* EVENTS: 0, 1, 2, … within one thread */
+	uint32_t sequence; /* events: of the first buffer, within one thread */
 	uint64_t payload_checksum; /* XXH64, seed 0, of the stored payload */
-	uint64_t reserved;         /* 0 */
+	uint32_t buffer_count; /* events: consecutive buffers in it; 0 is 1 */
+	uint32_t reserved;     /* 0 */
 	uint64_t header_checksum;  /* XXH64, seed 0, of the 64 bytes before it */
 };
 
@@ -64,6 +65,7 @@ enum trace_chunk_type {
 	TRACE_CHUNK_CLOCK = 6,
 	TRACE_CHUNK_LOST = 7,
 	TRACE_CHUNK_END = 8,
+	TRACE_CHUNK_COLUMNS = 9,
 };
 
 /* Limits a reader enforces before it allocates. */
@@ -75,6 +77,7 @@ enum trace_chunk_type {
 /* Event tag: kind in the low five bits, flags above. */
 #define TRACE_EVENT_KIND_MASK 0x1fu
 #define TRACE_EVENT_TRUNCATED 0x20u /* outer frames of the stack are missing */
+#define TRACE_EVENT_NO_STACK 0x40u  /* none recorded; the stack stays */
 
 enum trace_event_kind {
 	TRACE_EVENT_MALLOC = 1,
@@ -92,6 +95,60 @@ enum trace_event_kind {
 	TRACE_EVENT_LOST = 13,
 	TRACE_EVENT_MARKER = 14,
 };
+
+/* The columns of a COLUMNS payload, and the bits of a code. */
+enum trace_column {
+	TRACE_COLUMN_CODES,
+	TRACE_COLUMN_SHAPES,
+	TRACE_COLUMN_NEW_SHAPES,
+	TRACE_COLUMN_FRAMES,
+	TRACE_COLUMN_ADDRESSES,
+	TRACE_COLUMN_SIZES,
+	TRACE_COLUMN_SLACKS,
+	TRACE_COLUMN_BLOCKS,
+	TRACE_COLUMN_DISTANCES,
+	TRACE_COLUMN_FREED,
+	TRACE_COLUMN_TIMES,
+	TRACE_COLUMN_BODIES,
+	TRACE_COLUMN_COUNT,
+};
+
+enum trace_code {
+	TRACE_CODE_SHAPE_PREDICTED = 0,
+	TRACE_CODE_SHAPE_NAMED = 1,
+	TRACE_CODE_SHAPE_NEW = 2,
+	TRACE_CODE_SHAPE_MASK = 3,
+	TRACE_CODE_DISTANCE = 1 << 2,
+	TRACE_CODE_SIZE = 1 << 3,
+	TRACE_CODE_SLACK = 1 << 4,
+	TRACE_CODE_BLOCK_NEWEST = 0 << 5,
+	TRACE_CODE_BLOCK_BEHIND = 1 << 5,
+	TRACE_CODE_BLOCK_OLDER = 2 << 5,
+	TRACE_CODE_BLOCK_SPELLED = 3 << 5,
+	TRACE_CODE_BLOCK_MASK = 3 << 5,
+	TRACE_CODE_IN_PLACE = 1 << 7,
+};
+
+/* Sizes of what the coding of columns remembers. */
+#define TRACE_SHAPES_MAX 65535u    /* numbered ones; also "no shape" */
+#define TRACE_SUCCESSORS 16384u    /* 2^14 */
+#define TRACE_SLACKS 4096u         /* 2^12 */
+#define TRACE_CLASSES 4096u        /* of blocks, by usable size */
+#define TRACE_CLASS_BLOCKS 16u     /* newest free blocks of a class */
+#define TRACE_ADDRESSES_MAX 65535u /* numbered frames */
+#define TRACE_TIME_SHIFT_MAX 32u
+#define TRACE_BLOCK_OVERHEAD 8u /* between a block's end and the next one */
+
+/* The head word of a record in PATH.live. */
+enum trace_record {
+	TRACE_RECORD_POP_SHIFT = 8,
+	TRACE_RECORD_PUSH_SHIFT = 24,
+	TRACE_RECORD_TICKS_SHIFT = 40,
+	TRACE_RECORD_SLACK_SHIFT = 48, /* of an extent */
+};
+
+#define TRACE_RECORD_TICKS_LONG UINT64_C(0xffffff) /* the next word has them */
+#define TRACE_RECORD_SLACK_LONG UINT64_C(0xffff)   /* the next word has it */
 
 enum trace_clock {
 	TRACE_CLOCK_TSC = 1,       /* x86-64 time-stamp counter */
@@ -133,6 +190,7 @@ enum trace_end_how {
 
 /* PATH.live: page 0, then slots of @slot_stride bytes. */
 #define TRACE_LIVE_PAGE 4096u
+#define TRACE_LIVE_HELPER 32u /* u32: process that writes the trace, or 0 */
 
 struct trace_live_header {
 	uint8_t magic[8];
@@ -151,9 +209,9 @@ struct trace_live_header {
  * process's file sees whole events only.
  */
 struct trace_live_slot {
-	uint32_t in_use; /* 1 while a thread owns the slot */
+	uint32_t in_use; /* 1 while its events are not in the trace */
 	uint32_t thread;
-	uint32_t sequence; /* of the EVENTS chunk this buffer will become */
+	uint32_t sequence; /* of this buffer, within its thread */
 	uint32_t reserved;
 	uint64_t first_tick;
 	uint64_t committed_len;

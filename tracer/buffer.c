@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/buffer.h"
+
+#include "tracer/compiler.h"
+#include "tracer/pool.h"
+#include "tracer/queue.h"
+
+/**
+ * struct buffers - all of them
+ * @lock:     of everything here
+ * @segments: as PATH.live has segments of slots
+ * @count:    buffers ever used; indices below it are valid
+ * @free:     those nobody has, the last one given back first
+ */
+static struct {
+	struct queue_lock lock;
+	struct buffer *segments[LIVE_SEGMENT_COUNT];
+	uint32_t count;
+	struct buffer *free;
+} buffers;
+
+/* Safety: lock held.  Return: the buffer of a slot not used before. */
+static struct buffer *make(void)
+{
+	uint32_t index = buffers.count;
+	uint32_t segment = index / LIVE_SEGMENT_SLOTS;
+	struct trace_live_slot *slot = live_slot(index);
+	struct buffer *buffer;
+
+	if (!slot)
+		return NULL;
+	if (!buffers.segments[segment]) {
+		buffers.segments[segment] =
+		    pool_map(LIVE_SEGMENT_SLOTS * sizeof(*buffer));
+		if (!buffers.segments[segment])
+			return NULL;
+	}
+	buffer = &buffers.segments[segment][index % LIVE_SEGMENT_SLOTS];
+	buffer->slot = slot;
+	buffer->words = (uint64_t *)(void *)((char *)slot + TRACE_LIVE_PAGE);
+	buffer->index = index;
+	buffers.count++;
+	return buffer;
+}
+
+struct buffer *buffer_take(void)
+{
+	struct buffer *buffer;
+
+	queue_lock_take(&buffers.lock);
+	buffer = buffers.free;
+	if (buffer)
+		buffers.free = buffer->next;
+	else
+		buffer = make();
+	queue_lock_give(&buffers.lock);
+	if (buffer) {
+		buffer->next = NULL;
+		buffer->from = 0;
+		buffer->slot->committed_len = 0;
+	}
+	return buffer;
+}
+
+void buffer_give(struct buffer *buffer)
+{
+	__atomic_store_n(&buffer->slot->in_use, 0, __ATOMIC_RELEASE);
+	queue_lock_take(&buffers.lock);
+	buffer->next = buffers.free;
+	buffers.free = buffer;
+	queue_lock_give(&buffers.lock);
+}
+
+void chain_append(struct chain *chain, struct buffer *buffer)
+{
+	buffer->next = NULL;
+	if (chain->last)
+		chain->last->next = buffer;
+	else
+		chain->first = buffer;
+	chain->last = buffer;
+	chain->count++;
+}
+
+void chain_give(struct chain *chain)
+{
+	while (chain->first) {
+		struct buffer *buffer = chain->first;
+
+		chain->first = buffer->next;
+		buffer_give(buffer);
+	}
+	*chain = (struct chain){0};
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/columns.h"
+
+#include "tracer/columns_state.h"
+
+/* Bytes that a column may take for a chunk of the largest size. */
+#define PER_EVENT(bytes) ((size_t)COLUMNS_EVENTS_MAX * (bytes))
+#define PER_WORD(bytes) ((size_t)COLUMNS_WORDS_MAX * (bytes))
+
+static const size_t column_caps[TRACE_COLUMN_COUNT] = {
+    [TRACE_COLUMN_CODES] = PER_EVENT(1),
+    [TRACE_COLUMN_SHAPES] = PER_EVENT(2),
+    [TRACE_COLUMN_NEW_SHAPES] = PER_EVENT(1 + 5 + 3),
+    [TRACE_COLUMN_FRAMES] = PER_WORD(2),
+    [TRACE_COLUMN_ADDRESSES] = PER_WORD(ENCODE_VARINT_MAX),
+    [TRACE_COLUMN_SIZES] = PER_EVENT(ENCODE_VARINT_MAX),
+    [TRACE_COLUMN_SLACKS] = PER_EVENT(ENCODE_VARINT_MAX),
+    [TRACE_COLUMN_BLOCKS] = PER_EVENT(ENCODE_VARINT_MAX),
+    [TRACE_COLUMN_DISTANCES] = PER_EVENT(3),
+    [TRACE_COLUMN_FREED] = PER_EVENT(ENCODE_VARINT_MAX),
+    [TRACE_COLUMN_TIMES] = PER_EVENT(ENCODE_VARINT_MAX),
+    [TRACE_COLUMN_BODIES] = PER_WORD(ENCODE_VARINT_MAX),
+};
+
+/**
+ * struct record - a record's parts
+ * @head:   its first word; the tag is its low byte
+ * @body:   words by kind
+ * @frames: return addresses
+ */
+struct record {
+	uint64_t head;
+	const uint64_t *body;
+	const uint64_t *frames;
+	uint64_t ticks;
+	uint32_t pop;
+	uint32_t push;
+};
+
+/* Words of the body, but for a long slack's. */
+static const uint8_t body_words[TRACE_EVENT_KIND_MASK + 1] = {
+    [TRACE_EVENT_MALLOC] = 2,  [TRACE_EVENT_CALLOC] = 2,
+    [TRACE_EVENT_MEMALIGN] = 3, [TRACE_EVENT_NEW] = 2,
+    [TRACE_EVENT_FREE] = 1,    [TRACE_EVENT_DELETE] = 1,
+    [TRACE_EVENT_REALLOC] = 4, [TRACE_EVENT_MMAP] = 6,
+    [TRACE_EVENT_MUNMAP] = 2,  [TRACE_EVENT_MREMAP] = 5,
+    [TRACE_EVENT_MALLOPT] = 3, [TRACE_EVENT_RSS] = 1,
+    [TRACE_EVENT_LOST] = 2,
+};
+
+/* Where the extent of an allocation lies in its body; 0: it has none. */
+static const uint8_t extent_at[TRACE_EVENT_KIND_MASK + 1] = {
+    [TRACE_EVENT_MALLOC] = 1,   [TRACE_EVENT_CALLOC] = 1,
+    [TRACE_EVENT_MEMALIGN] = 1, [TRACE_EVENT_NEW] = 1,
+    [TRACE_EVENT_REALLOC] = 2,
+};
+
+/* Safety: pure. */
+static inline bool has_long_slack(uint64_t extent)
+{
+	return extent >> TRACE_RECORD_SLACK_SHIFT == TRACE_RECORD_SLACK_LONG;
+}
+
+/* Safety: @word is the head of a whole record.  Return: the next one's. */
+static inline const uint64_t *read_record(const uint64_t *word,
+					  struct record *ret)
+{
+	uint64_t head = *word++;
+	unsigned kind = head & TRACE_EVENT_KIND_MASK;
+	unsigned at = extent_at[kind];
+
+	ret->head = head;
+	ret->pop = (uint16_t)(head >> TRACE_RECORD_POP_SHIFT);
+	ret->push = (uint16_t)(head >> TRACE_RECORD_PUSH_SHIFT);
+	ret->ticks = head >> TRACE_RECORD_TICKS_SHIFT;
+	if (UNLIKELY(ret->ticks == TRACE_RECORD_TICKS_LONG))
+		ret->ticks = *word++;
+	ret->body = word;
+	word += body_words[kind];
+	if (at && UNLIKELY(has_long_slack(ret->body[at])))
+		word++;
+	ret->frames = word;
+	return word + ret->push;
+}
+
+size_t columns_bytes(void)
+{
+	size_t bytes = sizeof(struct columns);
+
+	for (int i = 0; i < TRACE_COLUMN_COUNT; i++)
+		bytes += column_caps[i];
+	return bytes;
+}
+
+/* Where the column begins.  Safety: pure. */
+static uint8_t *column_start(struct columns *c, int column)
+{
+	uint8_t *p = c->bytes;
+
+	for (int i = 0; i < column; i++)
+		p += column_caps[i];
+	return p;
+}
+
+/* Safety: pure.  Return: bits of an index of as many events as fit. */
+static unsigned index_bits(size_t words)
+{
+	unsigned bits = INDEX_BITS_MIN;
+
+	while (bits < INDEX_BITS && (size_t)1 << bits < words)
+		bits++;
+	return bits;
+}
+
+void columns_begin(struct columns *c, unsigned time_shift, size_t words)
+{
+	size_t bytes;
+
+	memset(c, 0, offsetof(struct columns, shape_index));
+	c->index_bits = index_bits(words);
+	bytes = sizeof(*c->shape_index) << c->index_bits;
+	memset(c->shape_index, 0, bytes);
+	memset(c->block_index, 0, bytes);
+	memset(c->address_index, 0, bytes);
+	c->time_shift = time_shift;
+	c->last = TRACE_SHAPES_MAX;
+	c->before = TRACE_SHAPES_MAX;
+	for (int i = 0; i < TRACE_COLUMN_COUNT; i++)
+		c->cursors[i] = column_start(c, i);
+}
+
+/* Safety: pure.  Whether a record and a shape are the same. */
+static inline bool is_shape(const struct shape *shape, const struct record *r)
+{
+	uint64_t wrong = 0;
+
+	if (shape->tag != (uint8_t)r->head || shape->pop != r->pop ||
+	    shape->push != r->push)
+		return false;
+	for (uint32_t i = 0; i < r->push; i++)
+		wrong |= shape->frames[i] ^ r->frames[i];
+	return !wrong;
+}
+
+/* Safety: pure. */
+static inline uint32_t hash_record(const struct record *r)
+{
+	uint64_t hash = (uint8_t)r->head | (uint64_t)r->pop << 8 |
+			(uint64_t)r->push << 40;
+
+	hash *= UINT64_C(0x9e3779b97f4a7c15);
+	for (uint32_t i = 0; i < r->push; i++)
+		hash = (hash ^ hash >> 29 ^ r->frames[i]) *
+		       UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(hash >> 32);
+}
+
+/* Spells out a frame of a new shape.  Safety: see columns.h. */
+static void put_frame(struct columns *c, uint64_t addr)
+{
+	uint32_t i = columns_hash(addr, c->index_bits);
+	uint32_t mask = (1u << c->index_bits) - 1;
+	uint32_t number;
+
+	while ((number = c->address_index[i]) != INDEX_NONE) {
+		if (c->addresses[number] == addr) {
+			columns_u16(c, TRACE_COLUMN_FRAMES, number);
+			return;
+		}
+		i = (i + 1) & mask;
+	}
+	columns_u16(c, TRACE_COLUMN_FRAMES, 0);
+	columns_svarint(c, TRACE_COLUMN_ADDRESSES, addr - c->last_address);
+	c->last_address = addr;
+	if (c->address_count == TRACE_ADDRESSES_MAX)
+		return;
+	c->addresses[++c->address_count] = addr;
+	c->address_index[i] = (uint16_t)c->address_count;
+}
+
+/* Finds the record's shape by its content, or makes it.  Safety: as above.
+   Return: code bits. */
+static NOINLINE uint32_t name_shape(struct columns *c, const struct record *r,
+				    uint32_t *ret_number)
+{
+	uint32_t hash = hash_record(r);
+	uint32_t mask = (1u << c->index_bits) - 1;
+	uint32_t i = hash & mask;
+	uint32_t number;
+
+	for (; (number = c->shape_index[i]); i = (i + 1) & mask) {
+		const struct shape *shape = &c->shapes[number - 1];
+
+		if (shape->hash != hash || !is_shape(shape, r))
+			continue;
+		columns_u16(c, TRACE_COLUMN_SHAPES, number - 1);
+		*ret_number = number - 1;
+		return TRACE_CODE_SHAPE_NAMED;
+	}
+	number = c->shape_count++;
+	c->shape_index[i] = (uint16_t)(number + 1);
+	c->shapes[number] = (struct shape){.frames = r->frames,
+					   .hash = hash,
+					   .pop = r->pop,
+					   .push = (uint16_t)r->push,
+					   .tag = (uint8_t)r->head};
+	columns_u8(c, TRACE_COLUMN_NEW_SHAPES, (uint8_t)r->head);
+	columns_varint(c, TRACE_COLUMN_NEW_SHAPES, r->pop);
+	columns_varint(c, TRACE_COLUMN_NEW_SHAPES, r->push);
+	for (uint32_t j = 0; j < r->push; j++)
+		put_frame(c, r->frames[j]);
+	*ret_number = number;
+	return TRACE_CODE_SHAPE_NEW;
+}
+
+/* Safety: as above.  Return: code bits. */
+static inline uint32_t put_shape(struct columns *c, const struct record *r,
+				 struct shape **ret_shape)
+{
+	uint16_t *successor = columns_successor(c);
+	uint32_t number = *successor;
+	uint32_t code = TRACE_CODE_SHAPE_PREDICTED;
+
+	if (UNLIKELY(number >= c->shape_count ||
+		     !is_shape(&c->shapes[number], r)))
+		code = name_shape(c, r, &number);
+	*successor = (uint16_t)number;
+	c->before = c->last;
+	c->last = number;
+	*ret_shape = &c->shapes[number];
+	return code;
+}
+
+/* Safety: as above.  Where the number of the block at @addr is, or would be. */
+static inline uint16_t *find_block(struct columns *c, uint64_t addr)
+{
+	uint32_t i = columns_hash(addr >> 4, c->index_bits);
+	uint32_t mask = (1u << c->index_bits) - 1;
+	uint32_t number;
+
+	while ((number = c->block_index[i]) != INDEX_NONE &&
+	       c->blocks[number].addr != addr)
+		i = (i + 1) & mask;
+	return &c->block_index[i];
+}
+
+/* Safety: as above.  Return: code bits. */
+static inline uint32_t put_freed(struct columns *c, struct shape *shape,
+				 uint64_t addr, bool in_place)
+{
+	uint32_t number = *find_block(c, addr);
+	uint32_t distance = number ? c->block_count + 1 - number : 0;
+	uint32_t code = 0;
+
+	if (distance != shape->distance) {
+		columns_varint(c, TRACE_COLUMN_DISTANCES, distance);
+		shape->distance = distance;
+		code = TRACE_CODE_DISTANCE;
+	}
+	if (!distance) {
+		columns_svarint(c, TRACE_COLUMN_FREED, addr - c->last_freed);
+		c->last_freed = addr;
+	} else if (!in_place) {
+		columns_push_free(c, &c->blocks[number]);
+	}
+	return code;
+}
+
+/* Safety: as above.  Return: code bits. */
+static inline uint32_t put_place(struct columns *c, const struct block *block)
+{
+	int rank = columns_find_free(c, block->class, block->addr);
+
+	if (rank >= 0) {
+		columns_pop_free(c, block->class, (unsigned)rank);
+		if (rank == 0)
+			return TRACE_CODE_BLOCK_NEWEST;
+		columns_varint(c, TRACE_COLUMN_BLOCKS, (unsigned)rank);
+		return TRACE_CODE_BLOCK_OLDER;
+	}
+	if (block->addr == c->block_end)
+		return TRACE_CODE_BLOCK_BEHIND;
+	columns_svarint(c, TRACE_COLUMN_BLOCKS, block->addr - c->block_end);
+	return TRACE_CODE_BLOCK_SPELLED;
+}
+
+/* Safety: as above.  @extent may be followed by a long slack.  Return: code
+   bits. */
+static inline uint32_t put_block(struct columns *c, struct shape *shape,
+				 uint64_t addr, const uint64_t *extent,
+				 bool in_place)
+{
+	uint64_t size = *extent & (TRACE_SIZE_LIMIT - 1);
+	uint64_t slack = *extent >> TRACE_RECORD_SLACK_SHIFT;
+	uint64_t *predicted = columns_slack(c, size);
+	struct block *block = &c->blocks[++c->block_count];
+	uint32_t code = 0;
+
+	if (UNLIKELY(has_long_slack(*extent)))
+		slack = extent[1];
+	if (size != shape->size) {
+		columns_varint(c, TRACE_COLUMN_SIZES, size);
+		shape->size = size;
+		code |= TRACE_CODE_SIZE;
+	}
+	if (UNLIKELY(slack != *predicted)) {
+		columns_varint(c, TRACE_COLUMN_SLACKS, slack);
+		*predicted = slack;
+		code |= TRACE_CODE_SLACK;
+	}
+	block->addr = addr;
+	block->class = columns_class(size + slack);
+	code |= in_place ? TRACE_CODE_IN_PLACE : put_place(c, block);
+	c->block_end = addr + size + slack + TRACE_BLOCK_OVERHEAD;
+	*find_block(c, addr) = (uint16_t)c->block_count;
+	return code;
+}
+
+/* Safety: as above.  An address among the rare bodies. */
+static void put_body_addr(struct columns *c, uint64_t addr)
+{
+	columns_svarint(c, TRACE_COLUMN_BODIES, addr - c->last_body);
+	c->last_body = addr;
+}
+
+/* Safety: as above.  The body of an event that is no allocation or free. */
+static COLD void put_rare(struct columns *c, unsigned kind,
+			  const uint64_t *body)
+{
+	bool is_address[6] = {false};
+	bool is_signed[6] = {false};
+
+	is_address[0] = kind == TRACE_EVENT_MMAP || kind == TRACE_EVENT_MUNMAP ||
+			kind == TRACE_EVENT_MREMAP;
+	is_address[2] = kind == TRACE_EVENT_MREMAP;
+	is_signed[4] = kind == TRACE_EVENT_MMAP;
+	for (int i = 0; i < 3; i++)
+		is_signed[i] = kind == TRACE_EVENT_MALLOPT;
+	for (int i = 0; i < body_words[kind]; i++) {
+		if (is_address[i])
+			put_body_addr(c, body[i]);
+		else if (is_signed[i])
+			columns_svarint(c, TRACE_COLUMN_BODIES, body[i]);
+		else
+			columns_varint(c, TRACE_COLUMN_BODIES, body[i]);
+	}
+}
+
+/* Safety: as above. */
+static inline void put_time(struct columns *c, uint64_t tick)
+{
+	uint64_t t = tick >> c->time_shift;
+
+	columns_varint(c, TRACE_COLUMN_TIMES, t - c->t);
+	c->t = t;
+}
+
+/* Safety: as above.  A realloc returns @ticks after it was called. */
+static inline void put_return(struct columns *c, uint64_t ticks)
+{
+	uint64_t t;
+
+	c->tick += ticks;
+	t = c->tick >> c->time_shift;
+	columns_varint(c, TRACE_COLUMN_BODIES, t - c->t);
+	c->t = t;
+}
+
+/* Safety: as above.  Everything but the shape.  Return: code bits. */
+static inline uint32_t put_event(struct columns *c, const struct record *r,
+				 struct shape *shape, const uint64_t *body_end)
+{
+	const uint64_t *body = r->body;
+	unsigned kind = r->head & TRACE_EVENT_KIND_MASK;
+	bool in_place;
+	uint32_t code;
+
+	put_time(c, c->tick);
+	switch (kind) {
+	case TRACE_EVENT_MALLOC:
+	case TRACE_EVENT_CALLOC:
+	case TRACE_EVENT_NEW:
+		return put_block(c, shape, body[0], body + 1, false);
+	case TRACE_EVENT_MEMALIGN:
+		code = put_block(c, shape, body[0], body + 1, false);
+		columns_varint(c, TRACE_COLUMN_BODIES, body_end[-1]);
+		return code;
+	case TRACE_EVENT_FREE:
+	case TRACE_EVENT_DELETE:
+		return put_freed(c, shape, body[0], false);
+	case TRACE_EVENT_REALLOC:
+		in_place = body[0] == body[1];
+		put_return(c, body_end[-1]);
+		code = put_freed(c, shape, body[0], in_place);
+		return code | put_block(c, shape, body[1], body + 2, in_place);
+	default:
+		put_rare(c, kind, body);
+		return 0;
+	}
+}
+
+/*
+ * Follows stack and time over records that are not to be coded.  The first one
+ * that is then brings the whole stack.
+ *
+ * Safety: as above.  Return: that record, the stack in @c->stack.
+ */
+static COLD const uint64_t *skip(struct columns *c, const uint64_t *word,
+				 const uint64_t *from, uint32_t *ret_depth)
+{
+	uint32_t depth = 0;
+
+	while (word < from) {
+		struct record r;
+
+		word = read_record(word, &r);
+		depth -= r.pop;
+		memcpy(c->stack + depth, r.frames, r.push * sizeof(*r.frames));
+		depth += r.push;
+		c->tick += r.ticks;
+		if ((r.head & TRACE_EVENT_KIND_MASK) == TRACE_EVENT_REALLOC)
+			c->tick += r.frames[-1];
+	}
+	*ret_depth = depth;
+	return word;
+}
+
+/* Safety: as above.  @r builds upon the @depth frames of @c->stack. */
+static COLD void push_whole_stack(struct columns *c, struct record *r,
+				  uint32_t depth)
+{
+	depth -= r->pop;
+	memcpy(c->stack + depth, r->frames, r->push * sizeof(*r->frames));
+	r->push += depth;
+	r->pop = 0;
+	r->frames = c->stack;
+}
+
+/* Safety: as above. */
+static inline void put_record(struct columns *c, const struct record *r,
+			      const uint64_t *body_end)
+{
+	struct shape *shape;
+	uint32_t code;
+
+	c->tick += r->ticks;
+	c->depth += r->push - r->pop;
+	code = put_shape(c, r, &shape);
+	code |= put_event(c, r, shape, body_end);
+	columns_u8(c, TRACE_COLUMN_CODES, code);
+	c->event_count++;
+}
+
+void columns_add(struct columns *c, const struct columns_input *input)
+{
+	const uint64_t *word = input->words;
+	const uint64_t *end = word + input->len;
+	uint32_t kept = 0;
+	struct record r;
+
+	c->tick = input->first_tick;
+	if (UNLIKELY(input->from))
+		word = skip(c, word, word + input->from, &kept);
+	if (!c->event_count) {
+		c->first_tick = c->tick;
+		c->t = c->tick >> c->time_shift;
+	}
+	if (word < end) { /* nothing of the buffer before is built upon */
+		const uint64_t *body_end;
+
+		word = read_record(word, &r);
+		body_end = r.frames;
+		if (UNLIKELY(kept))
+			push_whole_stack(c, &r, kept);
+		r.pop = c->depth;
+		put_record(c, &r, body_end);
+	}
+	while (word < end) {
+		word = read_record(word, &r);
+		put_record(c, &r, r.frames);
+	}
+}
+
+void columns_end(struct columns *c, struct columns_output *ret)
+{
+	uint8_t *p = c->head;
+
+	p = put_u32(p, c->time_shift);
+	p = put_u32(p, TRACE_COLUMN_COUNT);
+	ret->parts[0] = c->head;
+	ret->lens[0] = COLUMNS_HEAD_BYTES;
+	for (int i = 0; i < TRACE_COLUMN_COUNT; i++) {
+		ret->parts[1 + i] = column_start(c, i);
+		ret->lens[1 + i] = (size_t)(c->cursors[i] - column_start(c, i));
+		p = put_u32(p, (uint32_t)ret->lens[1 + i]);
+	}
+	ret->first_tick = c->first_tick;
+	ret->last_tick = c->tick;
+	ret->event_count = c->event_count;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the records of a thread's buffers to the payload of a COLUMNS chunk.
+ *
+ * Format: docs/trace-format.md, "Records" and "COLUMNS".  What a reader
+ * rebuilds while it decodes is here in the same form: shapes, blocks, free
+ * blocks; beside it are the tables that find a number by its content, which
+ * only the writer needs.
+ *
+ * Safety (all functions): any thread, one at a time for one struct columns;
+ * signal handlers and after fork: yes.  Allocates, locks, system calls: none.
+ * errno: untouched.
+ */
+#ifndef TRACER_COLUMNS_H
+#define TRACER_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracer/live.h"
+#include "tracer/trace_format.h"
+
+enum {
+	COLUMNS_BUFFERS_MAX = 8, /* buffers in one chunk */
+	COLUMNS_WORDS_MAX =
+	    COLUMNS_BUFFERS_MAX * (LIVE_BUFFER / (int)sizeof(uint64_t)),
+	COLUMNS_EVENTS_MAX = COLUMNS_WORDS_MAX / 2, /* two words at least */
+	COLUMNS_HEAD_BYTES = 8 + 4 * TRACE_COLUMN_COUNT,
+};
+
+/**
+ * struct columns_input - one buffer of records
+ * @words:      whole records
+ * @len:        words
+ * @from:       first word that is to be coded; those before it only say what
+ *              stack and time it builds upon
+ * @first_tick: base of the first record's time
+ */
+struct columns_input {
+	const uint64_t *words;
+	size_t len;
+	size_t from;
+	uint64_t first_tick;
+};
+
+/**
+ * struct columns_output - what became of it
+ * @first_tick, @last_tick, @event_count: for the chunk's header
+ * @parts, @lens: the payload: its head, then the columns; in struct columns,
+ *              until the next columns_begin()
+ */
+struct columns_output {
+	uint64_t first_tick;
+	uint64_t last_tick;
+	uint32_t event_count;
+	const uint8_t *parts[1 + TRACE_COLUMN_COUNT];
+	size_t lens[1 + TRACE_COLUMN_COUNT];
+};
+
+struct columns;
+
+/* Return: bytes of zeroed memory that struct columns needs; most of it is
+   never touched. */
+size_t columns_bytes(void);
+
+/**
+ * columns_begin() - start a chunk
+ * @columns:    columns_bytes() bytes, at first zero
+ * @time_shift: times are in units of 2^@time_shift ticks
+ * @words:      at most so many are going to be added
+ */
+void columns_begin(struct columns *columns, unsigned time_shift, size_t words);
+
+/* Adds a buffer, up to COLUMNS_BUFFERS_MAX of them. */
+void columns_add(struct columns *columns, const struct columns_input *input);
+
+/* Ends the chunk. */
+void columns_end(struct columns *columns, struct columns_output *ret);
+
+#endif /* TRACER_COLUMNS_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The helper: a process that shares our memory and writes the trace, so that
+ * the traced threads need not.
+ *
+ * It is no thread: a program that counts its threads, forbids itself more, or
+ * needs to be single-threaded, is not disturbed; nor does a wait() find it,
+ * since its end sends no signal.  It has descriptors, working directory and
+ * signal handlers of its own, keeps none of the program's files open, and
+ * blocks all signals but the one that says that the program is gone.
+ */
+#ifndef TRACER_HELPER_H
+#define TRACER_HELPER_H
+
+#include <stdbool.h>
+
+/**
+ * helper_start() - make sure that there is a helper
+ *
+ * It is not started where there is but one processor for the program or the
+ * user forbade it, and not again once that failed or it was killed.
+ *
+ * Safety: signals blocked.  Allocates: mmap.  errno: preserved.
+ *
+ * Return: whether there is one.
+ */
+bool helper_start(void);
+
+/* Return: whether it runs.  Safety: anywhere; a system call. */
+bool helper_is_alive(void);
+
+/*
+ * Lets it end and waits for that; there is no other one before
+ * helper_allow(), so that none outlives an exec.
+ *
+ * Safety: queue_drain() before.
+ */
+void helper_stop(void);
+
+/* The process went on after all.  Safety: anywhere. */
+void helper_allow(void);
+
+#endif /* TRACER_HELPER_H */
