@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Valgrind ends the program at a clone() like the helper's. */
+#define VALGRIND_LIBRARY "vgpreload_"
 #define PREFIX "MEMORY_PROFILER_"
 #define CHILD_VARIABLE PREFIX "IS_CHILD=1"
 #define LIBRARY "libmemprof.so"
@@ -103,6 +105,8 @@ void options_read(char **envp)
 			options.verify_unwind = parse_verify(value);
 		else if ((value = match_variable(*envp, PREFIX "HELPER")))
 			options.helper = parse_bool(value);
+		else if ((value = match_variable(*envp, "LD_PRELOAD")))
+			options.helper &= !strstr(value, VALGRIND_LIBRARY);
 		else if (strcmp(*envp, CHILD_VARIABLE) == 0)
 			options.is_child = options.children = true;
 	}
