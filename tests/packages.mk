@@ -18,13 +18,16 @@ packages.check := $(packages.demo) g++ binutils libcmocka-dev valgrind \
                   zstd cmark procps libjemalloc2 libxml2-utils file rustc dwz \
                   xz-utils cppcheck
 
-.PHONY: packages-build packages-demo packages-check
+packages.bench := $(packages.demo) g++ python3 heaptrack zstd redis-server \
+                  redis-tools
+
+.PHONY: packages-build packages-demo packages-check packages-bench
 
 # Building never installs anything: it names what is missing.
 packages-build:
 	@mkdir -p build
 	@tests/tools/probe.sh '$(PKG_CONFIG)' '$(report_modules)'
 
-packages-demo packages-check: packages-%:
+packages-demo packages-check packages-bench: packages-%:
 	@mkdir -p build
 	@tests/tools/install_packages.sh $(packages.$*)

@@ -66,6 +66,7 @@ suite truth tests/truth/run.py
 suite cli tests/cli/run.sh
 suite corruption tests/cli/corruption.py
 suite compare tests/compare/compare.py --quick
+suite bench tests/bench/smoke.py
 suite outputs outputs
 suite browser tests/browser/run.sh
 suite install tests/tools/check_install.sh

@@ -4,6 +4,7 @@
 # make test-tools         build/MODE/tests/gen_trace, dump_events
 # make fuzz [FUZZ_TIME=20] run every tests/fuzz/fuzz_*.c under clang's libFuzzer
 # make fuzz-replay [MODE=asan]   run them on the corpus, with any compiler
+# make bench [BENCH=--quick]     what tracing costs, beside heaptrack
 
 test_dir     := $(OBJ)/tests
 test_lib     := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/lib/*.c))
@@ -100,3 +101,10 @@ fuzz-replay: $(fuzz_replays)
 	@for name in $(fuzz_names); do \
 		$(test_dir)/replay_$$name tests/fuzz/corpus/$$name/* || exit 1; \
 	done
+
+# --- what tracing costs -----------------------------------------------------
+
+.PHONY: bench
+bench: packages-bench
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)MEMPROF_BUILD=$(OBJ) tests/bench/tracer $(BENCH)
