@@ -11,6 +11,10 @@
  * writes to those numbers, whatever the program has made of them.  And what
  * it maps would look like the program's maps.  So its imports of those few
  * functions are redirected to the ones below.
+ *
+ * A program can have functions by the names of libunwind's, such as those of
+ * another version.  The calls from one part of it to another would end there,
+ * and are pointed back.
  */
 #include "tracer/unwind.h"
 
@@ -104,19 +108,24 @@ static const struct {
 };
 
 /* Safety: constructor.  Points one import elsewhere. */
-static void redirect(const char *name, uintptr_t *slot)
+static void redirect(uintptr_t *slot, uintptr_t target)
 {
 	uintptr_t page = (uintptr_t)slot & ~(uintptr_t)4095;
 
+	if (*slot == target || (uintptr_t)slot - page > 4096 - sizeof(*slot))
+		return;
+	SYS_CALL3(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE);
+	*slot = target;
+}
+
+/* Safety: pure.  Return: where calls of @name have to go, 0 for most. */
+static uintptr_t find_target(const char *name)
+{
 	for (size_t i = 0; i < sizeof(redirections) / sizeof(redirections[0]);
-	     i++) {
-		if (strcmp(name, redirections[i].name) != 0)
-			continue;
-		if ((uintptr_t)slot - page > 4096 - sizeof(*slot))
-			return;
-		SYS_CALL3(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE);
-		*slot = redirections[i].target;
-	}
+	     i++)
+		if (strcmp(name, redirections[i].name) == 0)
+			return redirections[i].target;
+	return 0;
 }
 
 /**
@@ -161,12 +170,19 @@ static void redirect_table(const struct link_map *map,
 			   const ElfW(Rela) * rela, size_t bytes)
 {
 	for (size_t i = 0; rela && i < bytes / sizeof(*rela); i++) {
-		size_t symbol = rela[i].r_info >> 32;
+		const ElfW(Sym) *symbol =
+		    &imports->symbols[rela[i].r_info >> 32];
+		uintptr_t target = find_target(imports->strings +
+					       symbol->st_name);
+		unsigned type = symbol->st_info & 0xf;
 
-		if (symbol)
-			redirect(imports->strings +
-				     imports->symbols[symbol].st_name,
-				 (uintptr_t *)(map->l_addr + rela[i].r_offset));
+		if (symbol->st_shndx != SHN_UNDEF &&
+		    (type == STT_FUNC || type == STT_OBJECT))
+			target = map->l_addr + symbol->st_value +
+				 (uintptr_t)rela[i].r_addend;
+		if (target)
+			redirect((uintptr_t *)(map->l_addr + rela[i].r_offset),
+				 target);
 	}
 }
 
