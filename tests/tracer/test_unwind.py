@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from dump_trace import Trace
+from test_tracer import function_of
 
 BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
 LIBRARY = os.path.join(BUILD, "libmemprof.so")
@@ -22,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WORKLOADS = os.path.join(HERE, "..", "workloads")
 LIMIT = 1e-5
 FULL = os.environ.get("FULL") == "1"
+LOAD_SECONDS = "120" if FULL else "3"
 TESTS, SKIPPED = [], []
 
 
@@ -109,7 +111,7 @@ def libraries_at_one_address():
     compare(argv, 10000, "libgcc")
 
 
-def traced(argv, **settings):
+def traced(argv, read=True, **settings):
     """Runs @argv.  Its output, its truth and the trace."""
     with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
         truth = os.path.join(directory, "truth")
@@ -124,7 +126,8 @@ def traced(argv, **settings):
             raise AssertionError(f"status {p.returncode}: {p.stderr[-2000:]}")
         with open(truth) as file:
             lines = file.read().splitlines()
-        return p.stdout, lines, Trace(directory + "/trace.dat")
+        trace = Trace(directory + "/trace.dat") if read else None
+        return p.stdout, lines, trace
 
 
 @test
@@ -157,7 +160,7 @@ def registered_by_a_private_library():
     for kind in ("shared", "static"):
         argv = [program("c_host"), program(f"frame_plugin_{kind}.so")]
         plain = subprocess.run(argv, stdout=subprocess.PIPE, check=True)
-        out, _, _ = traced(argv)
+        out, _, _ = traced(argv, read=False)
         if out != plain.stdout or out != b"caught 400\n" * 2:
             raise AssertionError(f"{kind}: {out} {plain.stdout}")
 
@@ -169,18 +172,89 @@ def many_threads():
 
 @test
 def first_stack_of_a_thread():
-    """What one thread has learnt serves all others."""
-    took = {}
-    with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
+    """What one thread has learnt serves all others: nothing is made ready for
+    a thread, neither for one that has another's place nor for a further one."""
+    for together, most in (("0", 4), ("1", 16)):
+        faults = {}
         for own in ("0", "1"):
-            env = environment(directory, MEMORY_PROFILER_USE_SHADOW_STACK=own,
-                              MEMPROF_TRUTH_FD="1")
-            out = subprocess.run([program("many_threads"), "50"], env=env,
-                                 stdout=subprocess.PIPE, check=True).stdout
-            took[own] = int(out.split()[1])
-    print(f"     {took['1']} ns, libunwind {took['0']} ns", flush=True)
-    if took["1"] >= took["0"]:
-        raise AssertionError("not cheaper")
+            _, lines, _ = traced([program("first_stack"), "40", together],
+                                 read=False,
+                                 MEMORY_PROFILER_USE_SHADOW_STACK=own)
+            faults[own] = int(lines[0].split()[1])
+        print(f"     {faults['1']} pages, libunwind {faults['0']}", flush=True)
+        if faults["1"] > most or faults["0"] < faults["1"] + 32:
+            raise AssertionError(faults)
+
+
+@test
+def coroutines():
+    for build in ("0", "2", "fp"):
+        for against in ("libunwind", "libgcc"):
+            compare([program("fibers_" + build), "8", "2"], 300000, against)
+
+
+def check_chain(names, calls):
+    """From the outside in each calls the next, until it is no function of the
+    program's own, which the handler interrupted, or the end."""
+    if "main" not in names:
+        return False
+    names = names[:names.index("main") + 1]
+    own = [name for name in names if name in calls]
+    return own == names[len(names) - len(own):] and all(
+        callee in calls[caller] for callee, caller in zip(own, own[1:]))
+
+
+@test
+def every_instruction():
+    """A trap after each: prologues, epilogues, the PLT and lazy binding."""
+    for build in ("0", "1", "2", "fp"):
+        compare([program("every_instruction_" + build), "2"], 5000)
+        _, lines, trace = traced([program("every_instruction_" + build), "2"])
+        calls = {"leaf": [], "library": [], "set_trap": []}
+        for line in lines:
+            words = line.split()
+            if words[0] == "calls":
+                calls.setdefault(words[1], []).extend(words[2:])
+        wrong, seen = [], 0
+        for event in trace.events:
+            if event.kind != "mmap" or event.size != 3 * 4096:
+                continue
+            # Inside lie the handler and the trampoline; the third frame is
+            # an instruction, where all others are what follows a call.
+            names = [function_of(trace, pc + (i == 2), event.tick)
+                     for i, pc in enumerate(reversed(event.stack))]
+            seen += 1
+            if names[0] != "on_trap" or not check_chain(names[2:], calls):
+                wrong.append(names)
+        mapped = int(lines[0].split()[1])
+        print(f"     {seen} stacks of {mapped} instructions, {len(wrong)} "
+              "wrong", flush=True)
+        if seen < mapped * 0.9 or len(wrong) > 0:
+            raise AssertionError(wrong[:5])
+
+
+@test
+def symbols_of_the_program():
+    """Functions by the names of the tracer's libraries' are the program's."""
+    for settings in ({}, {"MEMORY_PROFILER_USE_SHADOW_STACK": "0"},
+                     {"MEMORY_PROFILER_VERIFY_UNWIND": "libunwind"},
+                     {"MEMORY_PROFILER_VERIFY_UNWIND": "libgcc"}):
+        _, lines, _ = traced([program("own_symbols"), "50000"], read=False,
+                             **settings)
+        if not lines:
+            raise AssertionError(settings)
+
+
+@test
+def functions_that_must_not_be_called():
+    """Those that lock what an allocation inside them would wait for."""
+    out = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY],
+                         stdout=subprocess.PIPE, check=True, text=True).stdout
+    used = {line.split()[-1].split("@")[0] for line in out.splitlines()}
+    bad = used & {"pthread_getattr_np", "pthread_attr_getstack", "backtrace",
+                  "malloc", "calloc", "realloc", "free", "printf", "fprintf"}
+    if bad or "dlsym" not in used:
+        raise AssertionError(bad)
 
 
 @test
@@ -215,6 +289,18 @@ def java_version():
 def java_threads():
     program("Threads.class")
     compare([need("java"), "-cp", PROGRAMS, "Threads"], 100000)
+
+
+@test
+def node_under_load():
+    """V8's deoptimizer takes the frame that rbp points to off the stack."""
+    compare([need("node"), "load.js", LOAD_SECONDS], 500000, cwd=WORKLOADS)
+
+
+@test
+def java_under_load():
+    program("Load.class")
+    compare([need("java"), "-cp", PROGRAMS, "Load", LOAD_SECONDS], 500000)
 
 
 @test

@@ -20,6 +20,8 @@ build_c -o "$out/recursion" "$src/recursion.c"
 build_c -o "$out/swap" "$src/swap.c" -ldl
 build_c -o "$out/many_threads" "$src/many_threads.c"
 build_c -o "$out/registered" "$src/registered.c" -lgcc_s
+build_c -o "$out/first_stack" "$src/first_stack.c"
+build_c -rdynamic -o "$out/own_symbols" "$src/own_symbols.c"
 build_c -o "$out/c_host" "$src/c_host.c" -ldl
 for bytes in 600 3000; do
   build_c -shared -fPIC -DFRAME_BYTES=$bytes -o "$out/swap_$bytes.so" \
@@ -36,11 +38,19 @@ for level in 0 1 2; do
 done
 "$CXX" -std=c++17 -O2 -fno-omit-frame-pointer -g -fno-builtin -pthread \
   -o "$out/unwinding_fp" "$src/unwinding.cpp"
+# With and without frame pointers, at several levels; binding lazily.
+for kind in 0 1 2 fp; do
+  level=-O$kind
+  [ $kind = fp ] && level="-O2 -fno-omit-frame-pointer"
+  build_c $level -o "$out/fibers_$kind" "$src/fibers.c"
+  build_c $level -fno-optimize-sibling-calls -Wl,-z,lazy \
+    -o "$out/every_instruction_$kind" "$src/every_instruction.c"
+done
 if command -v rustc >/dev/null; then
   rustc -O -o "$out/panics" "$src/panics.rs"
 fi
 if command -v javac >/dev/null; then
-  javac -d "$out" "$src/Threads.java"
+  javac -d "$out" "$src/Threads.java" "$src/Load.java"
 fi
 
 PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/env python3 "$here/test_unwind.py" \
