@@ -6,6 +6,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include "tracer/cfi_debug.h"
 #include "tracer/cfi_record.h"
 #include "tracer/cfi_registered.h"
 
@@ -131,30 +132,59 @@ static uintptr_t search_table(const struct cfi_section *section,
 	return header + (uintptr_t)(intptr_t)pair[1];
 }
 
-/* Safety: as cfi_find().  By the tables of the module that holds @pc. */
-static enum cfi_status find_in_module(uintptr_t pc, struct cfi_row *ret)
+/* Safety: as cfi_find().  By the table of the module. */
+static enum cfi_status find_in_table(const struct dl_find_object *object,
+				     uintptr_t pc, struct cfi_row *ret)
 {
-	struct dl_find_object object;
+	uintptr_t header = (uintptr_t)object->dlfo_eh_frame;
 	struct cfi_section section;
 	enum cfi_status status;
-	uintptr_t header, fde;
+	uintptr_t fde;
 
-	if (!_dl_find_object || _dl_find_object((void *)pc, &object) != 0 ||
-	    !object.dlfo_eh_frame)
+	if (!header)
 		return CFI_NONE;
-	header = (uintptr_t)object.dlfo_eh_frame;
-	section = find_segment(&object, header);
+	section = find_segment(object, header);
 	fde = search_table(&section, header, pc, &status);
 	if (!fde)
 		return status;
 	if (fde < section.start || fde >= section.end)
-		section = find_segment(&object, fde);
+		section = find_segment(object, fde);
 	return cfi_read_fde(&section, fde, pc, ret);
+}
+
+/* Safety: as cfi_find_debug().  By the file of the module. */
+static enum cfi_status find_in_file(const struct dl_find_object *object,
+				    uintptr_t pc, struct cfi_row *ret)
+{
+	const struct link_map *map = object->dlfo_link_map;
+	uintptr_t start = (uintptr_t)object->dlfo_map_start;
+	struct cfi_section headers = find_segment(object, start);
+	struct cfi_module module = {
+	    .path = map->l_name,
+	    .bias = map->l_addr,
+	    .headers = (const uint8_t *)start,
+	    .header_bytes = headers.end - headers.start,
+	};
+
+	if (headers.start != start)
+		return CFI_NONE;
+	if (!map->l_prev && !map->l_name[0])
+		module.path = "/proc/self/exe";
+	/* The kernel's has a name, and no file. */
+	if (!strchr(module.path, '/'))
+		return CFI_NONE;
+	return cfi_find_debug(&module, pc, ret);
 }
 
 enum cfi_status cfi_find(uintptr_t pc, struct cfi_row *ret)
 {
-	enum cfi_status status = find_in_module(pc, ret);
+	enum cfi_status status = CFI_NONE;
+	struct dl_find_object object;
 
+	if (_dl_find_object && _dl_find_object((void *)pc, &object) == 0) {
+		status = find_in_table(&object, pc, ret);
+		if (status == CFI_NONE)
+			status = find_in_file(&object, pc, ret);
+	}
 	return status == CFI_NONE ? cfi_find_registered(pc, ret) : status;
 }

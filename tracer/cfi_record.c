@@ -135,17 +135,56 @@ uintptr_t cfi_encoded(const struct cfi_section *section, struct cfi_cursor *c,
 	return v;
 }
 
-/* Safety: pure.  Narrows @c to the record it is at, after its length. */
-static void enter_record(struct cfi_cursor *c)
+/*
+ * Narrows @c to the record it is at, after its length.
+ *
+ * Safety: pure.  Return: bytes of an offset in it.
+ */
+static size_t enter_record(struct cfi_cursor *c)
 {
 	uint64_t len = cfi_unsigned(c, 4);
+	size_t offset_bytes = 4;
 
-	if (len == UINT32_MAX)
+	if (len == UINT32_MAX) {
 		len = cfi_unsigned(c, 8);
+		offset_bytes = 8;
+	}
 	if (len < 4)
 		c->bad = true;
 	if (cfi_has(c, len))
 		c->end = c->p + len;
+	return offset_bytes;
+}
+
+/* Safety: bounds checked.  Return: whether a CIE's mark is at @c. */
+static bool read_cie_mark(const struct cfi_section *section,
+			  struct cfi_cursor *c, size_t offset_bytes)
+{
+	if (!section->is_debug)
+		return cfi_unsigned(c, 4) == 0;
+	return cfi_signed(c, offset_bytes) == -1;
+}
+
+/*
+ * Where the CIE of an FDE is: so many bytes before this, or after the start of
+ * `.debug_frame`.
+ *
+ * Safety: bounds checked.  Return: 0 when this is a CIE.
+ */
+static uintptr_t read_cie_place(const struct cfi_section *section,
+				struct cfi_cursor *c, size_t offset_bytes)
+{
+	uintptr_t here = (uintptr_t)c->p;
+	uint64_t v;
+
+	if (!section->is_debug) {
+		v = cfi_unsigned(c, 4);
+		return v ? here - v : 0;
+	}
+	v = (uint64_t)cfi_signed(c, offset_bytes);
+	if (v == UINT64_MAX || v >= section->end - section->start)
+		return 0;
+	return section->start + v;
 }
 
 /* Safety: bounds checked.  Reads the augmentation data @letters describe. */
@@ -183,13 +222,14 @@ static bool read_cie(const struct cfi_section *section, uintptr_t addr,
 	struct cfi_cursor c = cfi_open(section, addr);
 	const char *letters;
 	uint64_t return_register;
+	size_t offset_bytes;
 	uint8_t version;
 
 	*ret = (struct cie){.encoding = ENC_ABSPTR};
 	if (c.bad)
 		return false;
-	enter_record(&c);
-	if (cfi_unsigned(&c, 4) != 0)
+	offset_bytes = enter_record(&c);
+	if (!read_cie_mark(section, &c, offset_bytes))
 		return false;
 	version = cfi_u8(&c);
 	letters = (const char *)c.p;
@@ -197,8 +237,9 @@ static bool read_cie(const struct cfi_section *section, uintptr_t addr,
 		;
 	if (c.bad || (version != 1 && version != 3 && version != 4))
 		return false;
-	if (version == 4)
-		cfi_skip(&c, 2); /* sizes of addresses and segments */
+	/* Sizes of addresses and of segments. */
+	if (version == 4 && (cfi_u8(&c) != 8 || cfi_u8(&c) != 0))
+		return false;
 	ret->code_align = cfi_uleb(&c);
 	ret->data_align = cfi_sleb(&c);
 	return_register = version == 1 ? cfi_u8(&c) : cfi_uleb(&c);
@@ -375,7 +416,8 @@ static void run_other(struct machine *m, struct cfi_cursor *c, uint8_t op)
 	} else if (op == OP_RESTORE_STATE && m->depth > 0) {
 		m->row = m->remembered[--m->depth];
 	} else if (op == OP_SET_LOC) {
-		m->loc = cfi_encoded(m->section, c, m->cie->encoding);
+		m->loc = cfi_encoded(m->section, c, m->cie->encoding) +
+			 m->section->bias;
 	} else if (op == OP_GNU_ARGS_SIZE) {
 		cfi_uleb(c);
 	} else if (op != OP_NOP) {
@@ -416,17 +458,17 @@ static bool read_head(const struct cfi_section *section, uintptr_t addr,
 		      struct fde *ret)
 {
 	struct cfi_cursor c = cfi_open(section, addr);
-	uintptr_t here, length;
-	uint64_t back;
+	uintptr_t cie, length;
+	size_t offset_bytes;
 
 	if (c.bad)
 		return false;
-	enter_record(&c);
-	here = (uintptr_t)c.p;
-	back = cfi_unsigned(&c, 4);
-	if (c.bad || !back || !read_cie(section, here - back, &ret->cie))
+	offset_bytes = enter_record(&c);
+	cie = read_cie_place(section, &c, offset_bytes);
+	if (c.bad || !cie || !read_cie(section, cie, &ret->cie))
 		return false;
-	ret->range.start = cfi_encoded(section, &c, ret->cie.encoding);
+	ret->range.start =
+	    cfi_encoded(section, &c, ret->cie.encoding) + section->bias;
 	length = cfi_encoded(section, &c, ret->cie.encoding & 0x0f);
 	ret->range.end = ret->range.start + length;
 	if (ret->cie.has_augmentation_data)

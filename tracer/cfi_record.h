@@ -27,11 +27,15 @@ enum cfi_encoding {
  * @end:      the byte after
  * @shift:    where the bytes count as being minus where they are, for a copy;
  *            else 0
+ * @bias:     what is added to addresses of code, for a file's; else 0
+ * @is_debug: `.debug_frame`, whose records refer to CIEs in another way
  */
 struct cfi_section {
 	uintptr_t start;
 	uintptr_t end;
 	uintptr_t shift;
+	uintptr_t bias;
+	bool is_debug;
 };
 
 /**

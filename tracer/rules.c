@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "tracer/cfi.h"
+#include "tracer/cfi_debug.h"
 #include "tracer/pool.h"
 
 enum {
@@ -234,6 +235,7 @@ COLD void rules_sync(void)
 
 	dl_iterate_phdr(read_counters, counters);
 	if (counters[0] != synced_adds || counters[1] != synced_subs) {
+		cfi_debug_forget();
 		forget_all();
 		synced_adds = counters[0];
 		synced_subs = counters[1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Call frame information and the rules made of it.  The input is where the
- * image's segments part (two bytes), the gap between them (one byte), one byte
- * not used, then `.eh_frame_hdr` and what follows it in memory.
+ * image's segments part (two bytes), the gap between them (one byte), whether
+ * to read records as of `.debug_frame` (one byte), then `.eh_frame_hdr` and what follows it in memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,10 +54,12 @@ static void use_table(const struct cfi_image *image)
 }
 
 /* The records one after the other, without a table. */
-static void use_records(const struct cfi_image *image)
+static void use_records(const struct cfi_image *image, bool is_debug)
 {
 	struct cfi_section section = { .start = (uintptr_t)image->data,
-				       .shift = image->len };
+				       .shift = image->len,
+				       .bias = is_debug ? image->len : 0,
+				       .is_debug = is_debug };
 	uintptr_t addr = section.start, before;
 	struct cfi_range range;
 	struct cfi_row row;
@@ -89,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cfi_image_place(&image, data + PREFIX, size - PREFIX,
 			data[0] | (size_t)data[1] << 8, data[2]);
 	use_table(&image);
-	use_records(&image);
+	use_records(&image, data[3] & 1);
 	look_up((uintptr_t)image.data);
 	look_up(0);
 	look_up(UINTPTR_MAX - 1);

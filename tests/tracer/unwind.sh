@@ -22,6 +22,14 @@ build_c -o "$out/many_threads" "$src/many_threads.c"
 build_c -o "$out/registered" "$src/registered.c" -lgcc_s
 build_c -o "$out/first_stack" "$src/first_stack.c"
 build_c -rdynamic -o "$out/own_symbols" "$src/own_symbols.c"
+# Frames that only the files know.
+no_tables="-O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables"
+build_c -no-pie $no_tables -c -o "$out/middle.o" "$src/debug_frame_middle.c"
+build_c -no-pie -o "$out/debug_frame" "$src/debug_frame.c" "$out/middle.o"
+build_c $no_tables -shared -fPIC -o "$out/libmiddle.so" \
+  "$src/debug_frame_middle.c"
+build_c -no-pie -rdynamic -Wl,-rpath,"$out" -o "$out/debug_frame_library" \
+  "$src/debug_frame.c" "$out/libmiddle.so"
 build_c -o "$out/c_host" "$src/c_host.c" -ldl
 for bytes in 600 3000; do
   build_c -shared -fPIC -DFRAME_BYTES=$bytes -o "$out/swap_$bytes.so" \
