@@ -64,9 +64,8 @@ def read_watch(path, program):
     if not exact:
         run.failure = "nothing was run"
         return run
-    # Samples are a little late; the kernel's maximum is that of the largest.
-    for pid, peak in exact.items():
-        peaks.setdefault(pid, [peak, program])
+    # Samples are a little early; the kernel's maximum is that of the largest.
+    peaks.setdefault(started, [exact.get(started, 0), program])
     largest = max(peaks, key=lambda pid: peaks[pid][0])
     peaks[largest][0] = max(peaks[largest][0], max(exact.values()))
     run.rss_all = sum(peak for peak, _ in peaks.values())

@@ -117,7 +117,9 @@ def workload_table(result, figures):
                  f"{result.counts['backtraces']:,} backtraces.\n\n")
     text += table(head, rows)
     if result.workload.load:
-        text += "\n" + server_table(result, figures)
+        text += ("\n" + server_table(result, figures) + "\nThe load runs on the "
+                 "same machine: of an idle one only, these figures and the\nwall "
+                 "time say something about the tracer.\n")
     for note in notes(result):
         text += f"\n{note}\n"
     return text

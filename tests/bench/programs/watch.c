@@ -14,10 +14,12 @@
  *   peak PID PEAK_KIB EXECUTABLE
  * Wall time counts from the start of PROGRAM, which is the first line's
  * `start PID`.  An end includes the CPU time of the children that the process
- * itself waited for; the sum of all ends counts everything once.
+ * itself waited for; the sum of all ends counts everything once.  A process that
+ * shares its parent's memory has no peak.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +28,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,9 +72,15 @@ static long read_peak_kib(pid_t pid)
 	return peak_kib;
 }
 
-static void note_process(pid_t pid)
+/* A tracer's helper, or a child between vfork() and exec. */
+static bool shares_memory(pid_t pid, pid_t parent)
 {
-	long peak_kib = read_peak_kib(pid);
+	return syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+static void note_process(pid_t pid, pid_t parent)
+{
+	long peak_kib = shares_memory(pid, parent) ? 0 : read_peak_kib(pid);
 	char path[64];
 	ssize_t len;
 	size_t i = 0;
@@ -92,7 +101,7 @@ static void note_process(pid_t pid)
 }
 
 /* Calls @visit for every process below @pid. */
-static void walk_children(pid_t pid, void (*visit)(pid_t))
+static void walk_children(pid_t pid, void (*visit)(pid_t pid, pid_t parent))
 {
 	char path[320];
 	struct dirent *task;
@@ -113,7 +122,7 @@ static void walk_children(pid_t pid, void (*visit)(pid_t))
 		file = fopen(path, "r");
 		while (file && fscanf(file, "%d", &child) == 1) {
 			walk_children(child, visit);
-			visit(child);
+			visit(child, pid);
 		}
 		if (file)
 			fclose(file);
@@ -121,8 +130,9 @@ static void walk_children(pid_t pid, void (*visit)(pid_t))
 	closedir(tasks);
 }
 
-static void kill_process(pid_t pid)
+static void kill_process(pid_t pid, pid_t parent)
 {
+	(void)parent;
 	kill(pid, SIGKILL);
 }
 
@@ -149,7 +159,7 @@ static bool reap(FILE *out, uint64_t start_ns)
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+	while ((pid = wait4(-1, &status, WNOHANG | __WALL, &usage)) > 0)
 		fprintf(out, "end %d %d %lld %ld %llu\n", (int)pid, status,
 			(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
 					1000000LL +
