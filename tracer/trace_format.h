@@ -136,6 +136,7 @@ enum trace_code {
 #define TRACE_CLASSES 4096u        /* of blocks, by usable size */
 #define TRACE_CLASS_BLOCKS 16u     /* newest free blocks of a class */
 #define TRACE_ADDRESSES_MAX 65535u /* numbered frames */
+#define TRACE_FRAMES_MAX (UINT32_C(16) << 20) /* pushed in a chunk */
 #define TRACE_TIME_SHIFT_MAX 32u
 #define TRACE_BLOCK_OVERHEAD 8u /* between a block's end and the next one */
 

@@ -37,6 +37,7 @@ const char *chunk_type_name(uint16_t type)
 	    [TRACE_CHUNK_MODULE] = "MODULE",   [TRACE_CHUNK_UNLOAD] = "UNLOAD",
 	    [TRACE_CHUNK_THREAD] = "THREAD",   [TRACE_CHUNK_CLOCK] = "CLOCK",
 	    [TRACE_CHUNK_LOST] = "LOST",       [TRACE_CHUNK_END] = "END",
+	    [TRACE_CHUNK_COLUMNS] = "COLUMNS",
 	};
 
 	if (type < sizeof(names) / sizeof(names[0]) && names[type])
@@ -294,10 +295,12 @@ static const char *decompress(struct chunk_loader *loader,
 			      const struct trace_chunk_header *header,
 			      struct chunk_payload *payload)
 {
+	unsigned long long len =
+	    ZSTD_getFrameContentSize(loader->stored, header->stored_len);
 	size_t n;
 
-	if (ZSTD_getFrameContentSize(loader->stored, header->stored_len) !=
-		header->raw_len ||
+	/* A frame that was compressed in parts need not say its length. */
+	if ((len != header->raw_len && len != ZSTD_CONTENTSIZE_UNKNOWN) ||
 	    ZSTD_findFrameCompressedSize(loader->stored, header->stored_len) !=
 		header->stored_len)
 		return "its zstd frame has another length";

@@ -40,11 +40,11 @@ static inline uint64_t chunk_end_offset(const struct chunk *chunk)
 }
 
 /* Return: events that the header counts, as far as they can be in there: none
-   takes less than three bytes. */
+   takes less than two bytes. */
 static inline uint64_t
 chunk_event_count(const struct trace_chunk_header *header)
 {
-	uint64_t most = header->raw_len / 3;
+	uint64_t most = header->raw_len / 2;
 
 	return header->event_count < most ? header->event_count : most;
 }
@@ -52,6 +52,13 @@ chunk_event_count(const struct trace_chunk_header *header)
 /* Return: whether CHUNK_HEADER_LEN bytes at @bytes are a header with the
    right magic and checksum; then *@ret is it. */
 bool chunk_header_parse(const uint8_t *bytes, struct trace_chunk_header *ret);
+
+/* Return: consecutive buffers in a chunk of events. */
+static inline uint32_t
+chunk_buffer_count(const struct trace_chunk_header *header)
+{
+	return header->buffer_count ? header->buffer_count : 1;
+}
 
 /* Return: "EVENTS", "PROCESS", …, "unknown"; static storage. */
 const char *chunk_type_name(uint16_t type);

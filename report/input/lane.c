@@ -25,15 +25,18 @@ enum { BATCH_COUNT = 512 };
 
 /**
  * struct lane_state
+ * @decoder: of the coding of the last chunk, NULL before the first; owned
  * @open:   a chunk is being decoded; @chunk is its header
  * @loaded: @payload holds it
+ * @rest:   why @payload does not hold all of a slot, NULL if it does
  */
 struct lane_state {
-	struct event_decoder decoder;
+	struct event_decoder *decoder;
 	struct chunk_payload payload;
 	struct chunk chunk;
 	bool open;
 	bool loaded;
+	const char *rest;
 	struct event *items;
 	size_t capacity;
 };
@@ -52,7 +55,7 @@ static void state_free(struct lane_reader *reader, struct lane *lane)
 	if (!state)
 		return;
 	payload_free(reader, state);
-	event_decoder_done(&state->decoder);
+	event_decoder_free(state->decoder);
 	free(state->items);
 	free(state);
 	lane->state = NULL;
@@ -64,20 +67,17 @@ static const struct lane_chunk *lane_chunk(const struct lane_reader *reader,
 	return &reader->chunks[lane->first + lane->next];
 }
 
-/* Adds "EVENTS chunk of thread 3: PROBLEM; …" unless it was said before. */
+/* Adds "EVENTS chunk of thread 3: PROBLEM; …" unless it was said before.  @at:
+   at which event, "" or "…: ". */
 static void chunk_report(struct lane_reader *reader, const struct lane *lane,
 			 const struct trace_chunk_header *header,
-			 uint64_t position, const char *problem, uint64_t lost)
+			 const char *at, const char *problem, uint64_t lost)
 {
 	const struct lane_chunk *where = lane_chunk(reader, lane);
 	struct run *run = reader->run;
-	char at[64] = "";
 
 	if (lane->next < lane->reported)
 		return;
-	if (position != DIAG_NO_OFFSET)
-		snprintf(at, sizeof(at), "the event at %" PRIu64 ": ",
-			 position);
 	if (where->live_len)
 		findings_add(&run->damage, reader->live->path, where->offset,
 			     "buffer of thread %" PRIu32 ": %s%s; the events "
@@ -86,10 +86,10 @@ static void chunk_report(struct lane_reader *reader, const struct lane *lane,
 			     run_seconds(run, where->first_tick));
 	else
 		findings_add(&run->damage, reader->source->path, where->offset,
-			     "EVENTS chunk of thread %" PRIu32
-			     ": %s%s; %" PRIu64
+			     "%s chunk of thread %" PRIu32 ": %s%s; %" PRIu64
 			     " events between %.6f s and %.6f s are lost",
-			     lane->thread, at, problem, lost,
+			     where->coding->name, lane->thread, at, problem,
+			     lost,
 			     run_seconds(run, header->first_tick),
 			     run_seconds(run, header->last_tick));
 	run->events_skipped += lost;
@@ -97,7 +97,8 @@ static void chunk_report(struct lane_reader *reader, const struct lane *lane,
 		run->damaged_bytes += CHUNK_HEADER_LEN + header->stored_len;
 }
 
-/* Return: 0; 1 damaged, *@ret_problem says how; negative errno. */
+/* Return: 0; 1 damaged, *@ret_problem says how; negative errno.  With 0 and
+   *@ret_problem, the end of a slot is missing. */
 static int chunk_read(struct lane_reader *reader, struct lane *lane,
 		      const char **ret_problem, struct diag *diag)
 {
@@ -114,20 +115,19 @@ static int chunk_read(struct lane_reader *reader, struct lane *lane,
 	} else {
 		ssize_t n = source_read(reader->source, where->offset, bytes,
 					sizeof(bytes), diag);
+		struct trace_chunk_header *header = &state->chunk.header;
 
 		/* It was right when the index was made. */
-		*ret_problem = "the file was changed meanwhile";
-		if (n < 0)
-			result = (int)n;
-		else if ((size_t)n < sizeof(bytes) ||
-			 !chunk_header_parse(bytes, &state->chunk.header) ||
-			 state->chunk.header.thread != where->thread ||
-			 state->chunk.header.sequence != where->sequence)
-			result = 1;
-		else
+		result = n < 0 ? (int)n : 1;
+		if (n == sizeof(bytes) && chunk_header_parse(bytes, header) &&
+		    header->type == where->coding->type &&
+		    header->thread == where->thread &&
+		    header->sequence == where->sequence)
 			result = chunk_load(&reader->loader, reader->source,
 					    &state->chunk, &state->payload,
 					    ret_problem, diag);
+		else
+			*ret_problem = "the file was changed meanwhile";
 	}
 	reader->payload_bytes += state->payload.capacity;
 	state->loaded = result == 0;
@@ -142,13 +142,35 @@ static void chunk_close(struct lane *lane)
 		lane->reported = lane->next;
 }
 
+/* Starts to decode the payload.  Return: 0 or -ENOMEM. */
+static int decoder_prepare(struct lane_reader *reader, struct lane *lane)
+{
+	const struct lane_chunk *where = lane_chunk(reader, lane);
+	const struct event_coding *coding =
+	    where->live_len ? &events_coding : where->coding;
+	struct lane_state *state = lane->state;
+
+	if (state->decoder && state->decoder->coding != coding) {
+		event_decoder_free(state->decoder);
+		state->decoder = NULL;
+	}
+	if (!state->decoder)
+		state->decoder = event_decoder_new(coding, reader->interner);
+	if (!state->decoder)
+		return -ENOMEM;
+	state->decoder->limit = reader->run->last_tick;
+	state->decoder->floor = lane->floor;
+	state->open = true;
+	return event_decoder_start(state->decoder, state->payload.data,
+				   state->payload.len, where->first_tick);
+}
+
 /* Makes the next chunk that can be read current.  Return: 1, 0 there is none,
    negative errno. */
 static int chunk_open(struct lane_reader *reader, struct lane *lane,
 		      struct diag *diag)
 {
 	struct lane_state *state = lane->state;
-	struct event_decoder *decoder = &state->decoder;
 
 	while (lane->next < lane->count) {
 		const struct lane_chunk *where = lane_chunk(reader, lane);
@@ -158,17 +180,14 @@ static int chunk_open(struct lane_reader *reader, struct lane *lane,
 		if (result < 0)
 			return result;
 		if (result == 0) {
-			state->open = true;
-			decoder->interner = reader->interner;
-			decoder->limit = reader->run->last_tick;
-			decoder->floor = lane->floor;
-			event_decoder_start(decoder, state->payload.data,
-					    state->payload.len,
-					    where->first_tick);
-			return 1;
+			state->rest = problem;
+			if (decoder_prepare(reader, lane) == 0)
+				return 1;
+			return diag_set(diag, -ENOMEM, reader->source->path,
+					where->offset, "out of memory");
 		}
-		chunk_report(reader, lane, &state->chunk.header, DIAG_NO_OFFSET,
-			     problem, chunk_event_count(&state->chunk.header));
+		chunk_report(reader, lane, &state->chunk.header, "", problem,
+			     chunk_event_count(&state->chunk.header));
 		chunk_close(lane);
 	}
 	return 0;
@@ -178,21 +197,28 @@ static int chunk_open(struct lane_reader *reader, struct lane *lane,
 static void chunk_finish(struct lane_reader *reader, struct lane *lane)
 {
 	struct lane_state *state = lane->state;
-	const struct event_decoder *decoder = &state->decoder;
+	const struct event_decoder *decoder = state->decoder;
 	const struct trace_chunk_header *header = &state->chunk.header;
+	const char *problem = decoder->problem;
+	char at[64] = "";
 	uint64_t declared = chunk_event_count(header);
 	uint64_t lost =
 	    declared > decoder->decoded ? declared - decoder->decoded : 0;
 	bool live = lane_chunk(reader, lane)->live_len;
 	struct run *run = reader->run;
 
-	if (decoder->problem)
-		chunk_report(reader, lane, header, decoder->problem_at,
-			     decoder->problem, lost);
-	else if (!live && header->event_count != decoder->decoded)
-		chunk_report(reader, lane, header, DIAG_NO_OFFSET,
-			     "its header counts other events than it holds",
-			     lost);
+	if (live && (problem || state->rest))
+		snprintf(at, sizeof(at), "event %" PRIu64 ": ",
+			 decoder->decoded + 1);
+	else if (problem && decoder->problem_at != DECODER_NO_PLACE)
+		snprintf(at, sizeof(at), "%s %" PRIu64 ": ",
+			 decoder->coding->place, decoder->problem_at);
+	if (!problem)
+		problem = state->rest;
+	if (!problem && !live && header->event_count != decoder->decoded)
+		problem = "its header counts other events than it holds";
+	if (problem)
+		chunk_report(reader, lane, header, at, problem, lost);
 	if (reader->count_lost && lane->next >= lane->reported &&
 	    __builtin_add_overflow(run->events_lost, decoder->lost,
 				   &run->events_lost))
@@ -202,7 +228,7 @@ static void chunk_finish(struct lane_reader *reader, struct lane *lane)
 
 static int items_reserve(struct lane_state *state, size_t len)
 {
-	/* An event takes three bytes at least and may become two. */
+	/* An event takes two bytes at least, one that becomes two three. */
 	size_t want = len / 3 * 2 + 2;
 	struct event *items;
 
@@ -228,11 +254,11 @@ static int batch_decode(struct lane_reader *reader, struct lane *lane,
 
 	if (items_reserve(state, state->payload.len))
 		return -ENOMEM;
-	result = event_decode(&state->decoder, state->items, state->capacity,
+	result = event_decode(state->decoder, state->items, state->capacity,
 			      ret_count);
 	if (result < 0)
 		return result;
-	lane->floor = state->decoder.floor;
+	lane->floor = state->decoder->floor;
 	if (result == EVENT_DECODE_END)
 		chunk_finish(reader, lane);
 	if (!state->open || reader->payload_bytes > PAYLOAD_BYTES_MAX)
@@ -259,13 +285,12 @@ static int chunk_prepare(struct lane_reader *reader, struct lane *lane,
 	if (result < 0)
 		return result;
 	if (result == 0 &&
-	    event_decoder_move(&state->decoder, state->payload.data,
+	    event_decoder_move(state->decoder, state->payload.data,
 			       state->payload.len))
 		return 1;
 	if (!problem)
 		problem = "the file was changed meanwhile";
-	chunk_report(reader, lane, &state->chunk.header, DIAG_NO_OFFSET,
-		     problem, 0);
+	chunk_report(reader, lane, &state->chunk.header, "", problem, 0);
 	chunk_close(lane);
 	return chunk_open(reader, lane, diag);
 }

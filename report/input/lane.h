@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "report/input/chunk.h"
-#include "report/input/events.h"
+#include "report/input/decoder.h"
 
 struct diag;
 struct event_batch;
@@ -22,14 +22,25 @@ struct source;
 /**
  * struct lane_chunk - where a chunk of events is
  * @offset:  of its header in the trace; of its slot in PATH.live
+ * @sequence: of the first of its @buffer_count buffers
  * @live_len: bytes committed in the slot; 0 for a chunk of the trace
+ * @coding:  NULL for a slot
  */
 struct lane_chunk {
 	uint64_t offset;
 	uint64_t first_tick;
+	const struct event_coding *coding;
 	uint32_t thread;
 	uint32_t sequence;
+	uint32_t buffer_count;
 	uint32_t live_len;
+};
+
+/* Many of them, to be filled. */
+struct lane_chunks {
+	struct lane_chunk *items;
+	size_t count;
+	size_t capacity;
 };
 
 /* Decoded events of a lane, and what is needed to go on. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -37,6 +38,8 @@ static int header_read(const struct source *live, uint64_t trace_id,
 		problem = "has a damaged head";
 	else if (ret->version_major > TRACE_VERSION_MAJOR)
 		problem = "has a newer version";
+	else if (ret->version_major < TRACE_VERSION_MAJOR)
+		problem = "has an older version, which is not read any more,";
 	else if (ret->trace_id != trace_id)
 		problem = "belongs to another trace";
 	else if (ret->slot_stride < 2 * TRACE_LIVE_PAGE ||
@@ -68,6 +71,8 @@ static const char *slot_problem(const struct trace_live_slot *slot,
 		return "its in-use mark is damaged";
 	if (!slot->thread)
 		return "it has no thread";
+	if (slot->committed_len % sizeof(uint64_t))
+		return "it ends within a word";
 	if (slot->committed_len > room)
 		return "it says to hold more than there is room for";
 	if (slot->committed_len > size - offset - TRACE_LIVE_PAGE)
@@ -76,7 +81,7 @@ static const char *slot_problem(const struct trace_live_slot *slot,
 }
 
 int live_scan(const struct source *live, uint64_t trace_id,
-	      struct live_chunks *chunks, struct findings *damage,
+	      struct lane_chunks *slots, struct findings *damage,
 	      struct diag *diag)
 {
 	struct trace_live_header header;
@@ -108,7 +113,7 @@ int live_scan(const struct source *live, uint64_t trace_id,
 				     i, problem);
 			continue;
 		}
-		chunk = vec_push(chunks);
+		chunk = vec_push(slots);
 		if (!chunk)
 			return diag_set(diag, -ENOMEM, live->path, offset,
 					"out of memory");
@@ -116,6 +121,7 @@ int live_scan(const struct source *live, uint64_t trace_id,
 		chunk->first_tick = slot.first_tick;
 		chunk->thread = slot.thread;
 		chunk->sequence = slot.sequence;
+		chunk->buffer_count = 1;
 		chunk->live_len = (uint32_t)slot.committed_len;
 	}
 	return 0;
@@ -130,31 +136,44 @@ static bool slot_is(const struct trace_live_slot *slot,
 	       slot->committed_len >= where->live_len;
 }
 
+/* Reads the slot's words.  Return: as live_load(). */
+static int words_read(const struct source *live, const struct lane_chunk *where,
+		      void *words, struct diag *diag)
+{
+	struct trace_live_slot before, after;
+	int result = slot_read(live, where->offset, &before, diag);
+	ssize_t n;
+
+	if (result <= 0)
+		return result < 0 ? result : 1;
+	n = source_read(live, where->offset + TRACE_LIVE_PAGE, words,
+			where->live_len, diag);
+	if (n < 0)
+		return (int)n;
+	result = slot_read(live, where->offset, &after, diag);
+	if (result < 0)
+		return result;
+	return !(result && (size_t)n == where->live_len &&
+		 slot_is(&before, where) && slot_is(&after, where));
+}
+
 int live_load(const struct source *live, const struct lane_chunk *where,
 	      struct chunk_payload *payload, const char **ret_problem,
 	      struct diag *diag)
 {
-	struct trace_live_slot before, after;
-	ssize_t n;
-	int result;
+	uint64_t *words = malloc(where->live_len);
+	int result = -ENOMEM;
 
-	if (chunk_payload_reserve(payload, where->live_len))
-		return diag_set(diag, -ENOMEM, live->path, where->offset,
-				"out of memory");
-	result = slot_read(live, where->offset, &before, diag);
-	if (result < 0)
-		return result;
-	n = source_read(live, where->offset + TRACE_LIVE_PAGE, payload->data,
-			where->live_len, diag);
-	if (n < 0)
-		return (int)n;
-	if (result)
-		result = slot_read(live, where->offset, &after, diag);
-	if (result < 0)
-		return result;
-	if (result && (size_t)n == where->live_len && slot_is(&before, where) &&
-	    slot_is(&after, where))
-		return 0;
-	*ret_problem = "the file was changed meanwhile";
-	return 1;
+	if (words)
+		result = words_read(live, where, words, diag);
+	if (result == 0)
+		result = live_records(words, where->live_len / sizeof(*words),
+				      payload, ret_problem);
+	else if (result > 0)
+		*ret_problem = "the file was changed meanwhile";
+	free(words);
+	if (result == -ENOMEM)
+		diag_set(diag, -ENOMEM, live->path, where->offset,
+			 "out of memory");
+	return result;
 }

@@ -57,54 +57,160 @@ static const char *chunk_file(const struct memprof *memprof,
 	return chunk->live_len ? memprof->live.path : memprof->source->path;
 }
 
-static void note_gap(struct memprof *memprof, const struct lane_chunk *chunk,
-		     uint32_t expected)
+/* The number of the buffer that follows @chunk. */
+static uint64_t chunk_next(const struct lane_chunk *chunk)
 {
-	uint32_t missing = chunk->sequence - expected;
+	return (uint64_t)chunk->sequence + chunk->buffer_count;
+}
+
+static void note_gap(struct memprof *memprof, const struct lane_chunk *chunk,
+		     uint64_t expected)
+{
+	uint64_t missing = chunk->sequence - expected;
 
 	findings_add(&memprof->run->damage, chunk_file(memprof, chunk),
 		     chunk->offset,
-		     "thread %" PRIu32 ": %" PRIu32 " EVENTS chunk%s before "
-		     "this one %s missing",
+		     "thread %" PRIu32 ": %" PRIu64 " buffer%s of events "
+		     "before this one %s missing",
 		     chunk->thread, missing, missing == 1 ? "" : "s",
 		     missing == 1 ? "is" : "are");
 }
 
-/* Sorts, takes duplicates out and reports gaps. */
-static void order_chunks(struct memprof *memprof)
+/* Where the slots begin, in a sorted array, that hold buffers of @chunk.
+   Return: how many there are. */
+static size_t chunk_slots(const struct memprof *memprof,
+			  const struct lane_chunk *chunk)
+{
+	const struct lane_chunk *slots = memprof->slots.items;
+	size_t low = 0, high = memprof->slots.count, count = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (by_place(&slots[middle], chunk) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + count < memprof->slots.count &&
+	       slots[low + count].thread == chunk->thread &&
+	       slots[low + count].sequence < chunk_next(chunk))
+		count++;
+	return count;
+}
+
+/* A chunk that was being written when the program died may be damaged while
+   its buffers still are in PATH.live.  Return: 1 if these are to be read in its
+   place, 0 if not; negative errno. */
+static int chunk_is_replaced(struct memprof *memprof, struct chunk_walk *walk,
+			     const struct lane_chunk *item, struct diag *diag)
+{
+	size_t slots = chunk_slots(memprof, item);
+	struct chunk chunk = { .offset = item->offset };
+	uint8_t bytes[CHUNK_HEADER_LEN];
+	ssize_t n;
+	int whole;
+
+	if (!slots)
+		return 0;
+	n = source_read(memprof->source, item->offset, bytes, sizeof(bytes),
+			diag);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < sizeof(bytes) ||
+	    !chunk_header_parse(bytes, &chunk.header))
+		return 0;
+	whole = chunk_walk_verify(walk, &chunk, diag);
+	if (whole)
+		return whole < 0 ? whole : 0;
+	if (slots < item->buffer_count)
+		findings_add(&memprof->run->damage, memprof->source->path,
+			     item->offset,
+			     "%s chunk of thread %" PRIu32
+			     ": its checksum differs; of its %" PRIu32
+			     " buffers, %zu are in %s",
+			     item->coding->name, item->thread,
+			     item->buffer_count, slots, memprof->live.path);
+	return 1;
+}
+
+static void note_second(struct memprof *memprof, const struct lane_chunk *chunk)
+{
+	findings_add(&memprof->run->damage, chunk_file(memprof, chunk),
+		     chunk->offset,
+		     "thread %" PRIu32 ": a second buffer %" PRIu32
+		     " is ignored",
+		     chunk->thread, chunk->sequence);
+}
+
+/* Sorted by place: takes duplicates out and reports gaps.  Return: 0 or
+   negative errno, @diag filled. */
+static int choose_chunks(struct memprof *memprof, struct chunk_walk *walk,
+			 struct diag *diag)
 {
 	struct lane_chunk *items = memprof->chunks.items;
 	size_t kept = 0;
 
-	if (memprof->chunks.count)
-		qsort(items, memprof->chunks.count, sizeof(*items), by_place);
 	for (size_t i = 0; i < memprof->chunks.count; i++) {
 		const struct lane_chunk *last = kept ? &items[kept - 1] : NULL;
 		bool same = last && last->thread == items[i].thread;
-		uint32_t expected = same ? last->sequence + 1 : 0;
+		uint64_t expected = same ? chunk_next(last) : 0;
+		int replaced = 0;
 
-		if (same && last->sequence == items[i].sequence) {
+		if (items[i].sequence < expected) {
 			if (!items[i].live_len || last->live_len)
-				findings_add(&memprof->run->damage,
-					     chunk_file(memprof, &items[i]),
-					     items[i].offset,
-					     "thread %" PRIu32
-					     ": a second EVENTS chunk %" PRIu32
-					     " is ignored",
-					     items[i].thread,
-					     items[i].sequence);
+				note_second(memprof, &items[i]);
 			continue;
 		}
+		if (!items[i].live_len)
+			replaced = chunk_is_replaced(memprof, walk, &items[i],
+						     diag);
+		if (replaced < 0)
+			return replaced;
+		if (replaced)
+			continue;
 		if (!same && !items[i].thread)
 			findings_add(&memprof->run->damage,
 				     chunk_file(memprof, &items[i]),
 				     items[i].offset,
-				     "EVENTS chunks without a thread number");
+				     "chunks of events without a thread "
+				     "number");
 		if (items[i].sequence != expected)
 			note_gap(memprof, &items[i], expected);
 		items[kept++] = items[i];
 	}
 	memprof->chunks.count = kept;
+	return 0;
+}
+
+/* Joins the chunks of the trace and the slots of PATH.live.  Return: as
+   choose_chunks(). */
+static int order_chunks(struct memprof *memprof, struct diag *diag)
+{
+	struct chunk_walk *walk = malloc(sizeof(*walk));
+	int error;
+
+	if (!walk)
+		return memprof_out_of_memory(memprof, diag);
+	chunk_walk_init(walk, memprof->source, 0);
+	if (memprof->slots.count)
+		qsort(memprof->slots.items, memprof->slots.count,
+		      sizeof(*memprof->slots.items), by_place);
+	for (size_t i = 0; i < memprof->slots.count; i++) {
+		struct lane_chunk *item = vec_push(&memprof->chunks);
+
+		if (!item) {
+			free(walk);
+			return memprof_out_of_memory(memprof, diag);
+		}
+		*item = memprof->slots.items[i];
+	}
+	if (memprof->chunks.count)
+		qsort(memprof->chunks.items, memprof->chunks.count,
+		      sizeof(*memprof->chunks.items), by_place);
+	error = choose_chunks(memprof, walk, diag);
+	free(walk);
+	return error;
 }
 
 static int make_lanes(struct memprof *memprof)
@@ -152,6 +258,32 @@ static int finish_records(struct memprof *memprof)
 	return error;
 }
 
+/* Counts the events of a slot.  Return: 0 or negative errno, @diag filled. */
+static int measure_slot(struct memprof *memprof, struct event_decoder *decoder,
+			const struct lane_chunk *where,
+			struct chunk_payload *payload, struct diag *diag)
+{
+	struct event items[64];
+	const char *problem;
+	size_t count;
+	int result = live_load(&memprof->live, where, payload, &problem, diag);
+
+	if (result)
+		return result < 0 ? result : 0;
+	result = event_decoder_start(decoder, payload->data, payload->len,
+				     where->first_tick);
+	if (result)
+		return memprof_out_of_memory(memprof, diag);
+	do {
+		result = event_decode(decoder, items,
+				      sizeof(items) / sizeof(items[0]), &count);
+	} while (result == EVENT_DECODE_MORE);
+	if (result < 0)
+		return memprof_out_of_memory(memprof, diag);
+	memprof->run->live_events += decoder->decoded;
+	return 0;
+}
+
 /*
  * A buffer has no header: decode those of PATH.live once to know how many
  * events they hold and when the last one was.
@@ -160,38 +292,25 @@ static int measure_live(struct memprof *memprof, struct diag *diag)
 {
 	struct run *run = memprof->run;
 	struct chunk_payload payload = {0};
-	struct event_decoder decoder = { .interner = &memprof->interner,
-					 .limit = UINT64_MAX };
-	struct event items[64];
-	int result = 0;
+	struct event_decoder *decoder;
+	int error = 0;
 
-	for (size_t i = 0; i < memprof->chunks.count && result >= 0; i++) {
-		const struct lane_chunk *where = &memprof->chunks.items[i];
-		const char *problem;
-		size_t count;
-
-		if (!where->live_len)
-			continue;
-		result =
-		    live_load(&memprof->live, where, &payload, &problem, diag);
-		if (result)
-			continue;
-		event_decoder_start(&decoder, payload.data, payload.len,
-				    where->first_tick);
-		do {
-			result = event_decode(&decoder, items,
-					      sizeof(items) / sizeof(items[0]),
-					      &count);
-		} while (result == EVENT_DECODE_MORE);
-		if (result < 0)
-			memprof_out_of_memory(memprof, diag);
-		run->live_events += decoder.decoded;
-	}
-	if (run->last_tick < decoder.floor)
-		run->last_tick = decoder.floor;
-	event_decoder_done(&decoder);
+	if (!memprof->slots.count)
+		return 0;
+	decoder = event_decoder_new(&events_coding, &memprof->interner);
+	if (!decoder)
+		return memprof_out_of_memory(memprof, diag);
+	decoder->limit = UINT64_MAX;
+	for (size_t i = 0; i < memprof->chunks.count && !error; i++)
+		if (memprof->chunks.items[i].live_len)
+			error = measure_slot(memprof, decoder,
+					     &memprof->chunks.items[i],
+					     &payload, diag);
+	if (run->last_tick < decoder->floor)
+		run->last_tick = decoder->floor;
+	event_decoder_free(decoder);
 	chunk_payload_done(&payload);
-	return result < 0 ? result : 0;
+	return error;
 }
 
 /* --- open ---------------------------------------------------------------- */
@@ -204,6 +323,7 @@ static void memprof_close(struct input *input)
 		lane_rewind(&memprof->reader, &memprof->lanes[i]);
 	free(memprof->lanes);
 	vec_done(&memprof->chunks);
+	vec_done(&memprof->slots);
 	records_done(&memprof->records);
 	interner_done(&memprof->interner);
 	chunk_loader_done(&memprof->reader.loader);
@@ -244,7 +364,9 @@ static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 	struct lane_reader *reader = &memprof->reader;
 	int error;
 
-	order_chunks(memprof);
+	error = order_chunks(memprof, diag);
+	if (error)
+		return error;
 	error = make_lanes(memprof);
 	if (!error)
 		error = finish_records(memprof);
@@ -281,7 +403,7 @@ static int memprof_open(struct source *source, struct stacks *stacks,
 	error = open_run(memprof, diag);
 	if (!error)
 		error = memprof_read_index(memprof, diag);
-	if (!error && !memprof->chunk_count && !memprof->chunks.count)
+	if (!error && !memprof->chunk_count && !memprof->slots.count)
 		error = diag_set(diag, -ENODATA, source->path, source->size,
 				 "no chunk of this memprof trace can be read: "
 				 "it was cut off or damaged");

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/input/events.h"
+#include "report/input/frames.h"
 #include "report/input/input.h"
 #include "report/input/lane.h"
 #include "report/input/live.h"
@@ -23,9 +23,11 @@ struct run;
 
 /**
  * struct memprof
- * @chunks: of events; sorted by thread and sequence once open() is done
+ * @chunks: of events; once open() is done sorted by thread and sequence, with
+ *          @slots among them
+ * @slots:  of PATH.live
  * @chunk_count: chunks of all types
- * @cut:    the EVENTS chunk that the end of the file cuts, stored_len 0 if none
+ * @cut:    the chunk of events that the end of the file cuts, stored_len 0 if none
  * @ticks_known: @tick_min and @tick_max are those of the headers
  */
 struct memprof {
@@ -39,7 +41,8 @@ struct memprof {
 	struct records records;
 	struct interner interner;
 	struct lane_reader reader;
-	struct live_chunks chunks;
+	struct lane_chunks chunks;
+	struct lane_chunks slots;
 	uint64_t chunk_count;
 	struct chunk cut;
 	bool ticks_known;
@@ -53,7 +56,7 @@ struct memprof {
 int memprof_out_of_memory(const struct memprof *memprof, struct diag *diag);
 
 /* Reads the preamble, all chunks but those of events, which are noted in
-   @memprof->chunks, and the slots of PATH.live.  Return: 0 or negative errno,
+   @memprof->chunks, and the slots of PATH.live, in @memprof->slots.  Return: 0 or negative errno,
    @diag filled. */
 int memprof_read_index(struct memprof *memprof, struct diag *diag);
 

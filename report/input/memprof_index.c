@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One walk over the chunk headers: definitions are taken in, chunks of events
- * only noted, 32 bytes each.
+ * only noted, 40 bytes each.
  */
 #include "report/input/memprof.h"
 
@@ -111,6 +111,8 @@ static int add_events(struct memprof *memprof, const struct chunk *chunk)
 	item->first_tick = chunk->header.first_tick;
 	item->thread = chunk->header.thread;
 	item->sequence = chunk->header.sequence;
+	item->buffer_count = chunk_buffer_count(&chunk->header);
+	item->coding = event_coding_find(chunk->header.type);
 	return 0;
 }
 
@@ -144,10 +146,10 @@ static void add_cut(struct memprof *memprof, const struct chunk *chunk)
 
 	run->damaged_bytes += CHUNK_HEADER_LEN;
 	findings_add(&run->damage, memprof->source->path, chunk->offset,
-		     "EVENTS chunk of thread %" PRIu32
+		     "%s chunk of thread %" PRIu32
 		     ": the file ends after %" PRIu64 " of its %" PRIu32
 		     " bytes; %" PRIu64 " events are lost",
-		     header->thread,
+		     chunk_type_name(header->type), header->thread,
 		     memprof->source->size - chunk_payload_offset(chunk),
 		     header->stored_len, chunk_event_count(header));
 	run->events_skipped += chunk_event_count(header);
@@ -160,7 +162,7 @@ static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
 	const struct source *source = memprof->source;
 	const struct trace_chunk_header *header = &chunk->header;
 
-	if (header->type == TRACE_CHUNK_EVENTS) {
+	if (event_coding_find(header->type)) {
 		if (memprof->cut.header.stored_len)
 			add_cut(memprof, &memprof->cut);
 		memprof->cut = *chunk;
@@ -176,23 +178,26 @@ static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
 }
 
 /* After PATH.live has been read: a chunk that was being written when the
-   program died is no loss when its buffer is there. */
+   program died is no loss when its buffers are there. */
 static void settle_cut(struct memprof *memprof)
 {
 	const struct trace_chunk_header *header = &memprof->cut.header;
+	uint32_t missing = chunk_buffer_count(header);
 
 	if (!header->stored_len)
 		return;
-	for (size_t i = 0; i < memprof->chunks.count; i++) {
-		const struct lane_chunk *live = &memprof->chunks.items[i];
+	for (size_t i = 0; i < memprof->slots.count && missing; i++) {
+		const struct lane_chunk *live = &memprof->slots.items[i];
 
-		if (live->live_len && live->thread == header->thread &&
-		    live->sequence == header->sequence) {
-			memprof->run->truncated = false;
-			return;
-		}
+		missing -= live->thread == header->thread &&
+			   live->sequence >= header->sequence &&
+			   live->sequence - header->sequence <
+			       chunk_buffer_count(header);
 	}
-	add_cut(memprof, &memprof->cut);
+	if (missing)
+		add_cut(memprof, &memprof->cut);
+	else
+		memprof->run->truncated = false;
 }
 
 static void note_skipped(struct memprof *memprof, const struct chunk_walk *walk,
@@ -247,14 +252,14 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 	uint16_t type = chunk->header.type;
 
 	memprof->chunk_count++;
-	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_END)
+	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_COLUMNS)
 		return add_unknown(memprof, walk, chunk, diag);
 	note_ticks(memprof, &chunk->header);
 	if (walk->incomplete) {
 		add_incomplete(memprof, chunk);
 		return 0;
 	}
-	if (type != TRACE_CHUNK_EVENTS)
+	if (!event_coding_find(type))
 		return add_record(memprof, chunk, payload, diag);
 	records_go_on(&memprof->records, false);
 	return add_events(memprof, chunk) ? memprof_out_of_memory(memprof, diag)
@@ -320,7 +325,7 @@ static int scan_live(struct memprof *memprof, struct diag *diag)
 			     "it may belong to another");
 		return 0;
 	}
-	return live_scan(&memprof->live, memprof->trace_id, &memprof->chunks,
+	return live_scan(&memprof->live, memprof->trace_id, &memprof->slots,
 			 &run->damage, diag);
 }
 

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "report/core/module.h"
+#include "report/core/vec.h"
 #include "report/event/event.h"
 #include "tests/lib/random.h"
+#include "tests/lib/trace_code.h"
 
-enum { DEPTH_CAP = 4096, BLOCKS_CAP = 4096, CLASSES = 64 };
+enum { DEPTH_CAP = 4096, BLOCKS_CAP = 4096, CLASSES = 64, BUFFERS_CAP = 64 };
 
 struct range {
 	uint64_t start, end;
@@ -32,13 +34,18 @@ struct gen_thread {
 	uint32_t count;
 	uint32_t depth;
 	bool truncated;
-	bool stack_coded; /* the chunk holds the stack that pcs are */
+	bool stack_coded; /* the buffer holds the stack that pcs are */
+	bool columns;	  /* so the chunk will be coded */
 	uint64_t tick;
-	uint64_t addr;
 	uint64_t chunk_tick;
 	uint64_t next_addr;
 	size_t block_count;
-	struct bytes payload;
+	size_t bytes; /* that the chunk will have, about */
+	struct coded_events events;
+	/* Where the chunk's buffers start and when. */
+	size_t buffer_at[BUFFERS_CAP];
+	uint64_t buffer_tick[BUFFERS_CAP];
+	uint32_t buffer_count;
 	uint64_t pcs[DEPTH_CAP];
 	uint64_t keys[DEPTH_CAP]; /* what a reader makes of the pcs */
 	uint64_t freed[CLASSES];
@@ -88,24 +95,44 @@ static uint64_t real_pc(struct random *random, uint64_t caller, uint32_t depth)
 	return program.start + 1 + (hash >> 20) % (program.end - program.start);
 }
 
+/* The time that a reader finds. */
+static uint64_t coded_tick(const struct gen_state *state,
+			   const struct gen_thread *thread, uint64_t tick)
+{
+	unsigned shift = thread->columns ? state->options->time_shift : 0;
+
+	tick = tick >> shift << shift;
+	return tick > thread->chunk_tick ? tick : thread->chunk_tick;
+}
+
+static struct coded_event *last_event(struct gen_thread *thread)
+{
+	return &thread->events.items[thread->events.count - 1];
+}
+
 /* Codes the change of stack as @pop and @push frames.  The tick decides which
    of the two plugins a pushed frame lies in. */
 static void put_stack(struct gen_state *state, struct gen_thread *thread,
 		      uint32_t pop, uint32_t push)
 {
-	uint32_t kept = thread->depth - push;
-	uint64_t pc = kept ? thread->pcs[kept - 1] : 0;
+	struct coded_event *event = last_event(thread);
+	uint64_t tick = coded_tick(state, thread, thread->tick);
 
-	bytes_varint(&thread->payload, pop);
-	bytes_varint(&thread->payload, push);
-	for (uint32_t i = kept; i < thread->depth; i++) {
-		bytes_svarint(&thread->payload, thread->pcs[i] - pc);
-		pc = thread->pcs[i];
+	event->pop = pop;
+	event->push = push;
+	event->first = thread->events.pcs.count;
+	for (uint32_t i = thread->depth - push; i < thread->depth; i++) {
+		uint64_t pc = thread->pcs[i];
+
+		if (!vec_reserve(&thread->events.pcs,
+				 thread->events.pcs.count + 1))
+			abort();
+		thread->events.pcs.items[thread->events.pcs.count++] = pc;
 		thread->keys[i] = pc;
-		if (range_has(&plugin, pc) &&
-		    thread->tick >= state->plugin_tick)
+		if (range_has(&plugin, pc) && tick >= state->plugin_tick)
 			thread->keys[i] |= UINT64_C(1) << PC_KEY_ADDR_BITS;
 	}
+	thread->bytes += 3 * (size_t)push;
 	state->keys_count = 0;
 	if (thread->truncated)
 		state->keys[state->keys_count++] = PC_KEY_TRUNCATED;
@@ -143,7 +170,8 @@ static void change_stack(struct gen_state *state, struct gen_thread *thread)
 			? wild_pc(random)
 			: real_pc(random, i ? thread->pcs[i - 1] : 0, i);
 	thread->depth = keep + push;
-	/* The stack starts afresh in each chunk. */
+	/* The stack starts afresh in each buffer. */
+	last_event(thread)->fresh = !thread->stack_coded;
 	if (thread->stack_coded)
 		put_stack(state, thread, before - keep, push);
 	else
@@ -153,194 +181,178 @@ static void change_stack(struct gen_state *state, struct gen_thread *thread)
 
 /* --- events -------------------------------------------------------------- */
 
-static void expect(struct gen_state *state, const struct gen_thread *thread,
+static void expect(struct gen_state *state, struct gen_thread *thread,
 		   const struct event *event)
 {
 	const struct trace_gen_options *options = state->options;
-	bool has_stack = event->kind != EVENT_RSS && event->kind != EVENT_LOST;
+	bool has_stack = event->kind != EVENT_RSS && event->kind != EVENT_LOST &&
+			 !(last_event(thread)->tag & TRACE_EVENT_NO_STACK);
+	struct event coded = *event;
 
+	coded.tick = coded_tick(state, thread, event->tick);
 	if (options->expect)
-		options->expect(options->context, thread->number, event,
+		options->expect(options->context, thread->number, &coded,
 				state->keys, has_stack ? state->keys_count : 0);
 }
 
-static void put_addr(struct gen_thread *thread, uint64_t addr)
-{
-	bytes_svarint(&thread->payload, addr - thread->addr);
-	thread->addr = addr;
-}
+static const uint8_t calls[] = {
+    [TRACE_EVENT_MALLOC] = CALL_MALLOC,     [TRACE_EVENT_CALLOC] = CALL_CALLOC,
+    [TRACE_EVENT_MEMALIGN] = CALL_MEMALIGN, [TRACE_EVENT_NEW] = CALL_NEW,
+    [TRACE_EVENT_FREE] = CALL_FREE,	    [TRACE_EVENT_DELETE] = CALL_DELETE,
+    [TRACE_EVENT_REALLOC] = CALL_REALLOC,
+};
 
-static void put_alloc(struct gen_thread *thread, unsigned kind,
-		      struct event *event)
-{
-	static const uint8_t calls[] = {
-	    [TRACE_EVENT_MALLOC] = CALL_MALLOC,
-	    [TRACE_EVENT_CALLOC] = CALL_CALLOC,
-	    [TRACE_EVENT_MEMALIGN] = CALL_MEMALIGN,
-	    [TRACE_EVENT_NEW] = CALL_NEW,
-	};
-
-	event->kind = EVENT_ALLOC;
-	event->call = calls[kind];
-	put_addr(thread, event->addr);
-	bytes_varint(&thread->payload, event->size);
-	bytes_varint(&thread->payload, event->a);
-	if (kind == TRACE_EVENT_MEMALIGN)
-		bytes_varint(&thread->payload, event->b);
-	else
-		event->b = 0;
-}
-
-static void put_realloc(struct gen_state *state, struct gen_thread *thread,
-			struct event *event, uint64_t old_addr, uint64_t ticks)
-{
-	struct event old = *event;
-
-	old.kind = EVENT_FREE;
-	old.call = CALL_REALLOC;
-	old.addr = old_addr;
-	old.size = old.a = old.b = 0;
-	bytes_varint(&thread->payload, ticks);
-	thread->tick += ticks;
-	put_addr(thread, old_addr);
-	put_addr(thread, event->addr);
-	bytes_varint(&thread->payload, event->size);
-	bytes_varint(&thread->payload, event->a);
-	expect(state, thread, &old);
-	event->kind = EVENT_ALLOC;
-	event->call = CALL_REALLOC;
-	event->b = 0;
-	event->tick = thread->tick;
-}
-
-static void put_map(struct gen_thread *thread, unsigned kind,
-		    struct event *event)
-{
-	struct bytes *p = &thread->payload;
-
-	put_addr(thread, event->addr);
-	bytes_varint(p, event->size);
-	if (kind == TRACE_EVENT_MMAP) {
-		event->kind = EVENT_MMAP;
-		bytes_varint(p, event->a & UINT32_MAX);
-		bytes_varint(p, event->a >> 32);
-		bytes_svarint(p, (uint64_t)(int64_t)event->fd);
-		bytes_varint(p, event->b);
-	} else if (kind == TRACE_EVENT_MREMAP) {
-		event->kind = EVENT_MREMAP;
-		put_addr(thread, event->a);
-		bytes_varint(p, event->b);
-		bytes_varint(p, (uint32_t)event->fd);
-	} else {
-		event->kind = EVENT_MUNMAP;
-		event->a = event->b = 0;
-		event->fd = 0;
-	}
-}
-
-/* The kinds that only wild traces have. */
-static void put_rare(struct gen_state *state, struct gen_thread *thread,
-		     unsigned kind, struct event *event)
-{
-	struct bytes *p = &thread->payload;
-
-	switch (kind) {
-	case TRACE_EVENT_MALLOPT:
-		event->kind = EVENT_MALLOPT;
-		event->b = 0;
-		bytes_svarint(p, event->addr);
-		bytes_svarint(p, event->size);
-		bytes_svarint(p, event->a);
-		break;
-	case TRACE_EVENT_RSS:
-		event->kind = EVENT_RSS;
-		event->addr = event->a = event->b = 0;
-		bytes_varint(p, event->size);
-		break;
-	case TRACE_EVENT_LOST:
-		event->kind = EVENT_LOST;
-		event->size = random_below(&state->random, 100);
-		event->a = 1 + random_below(&state->random, 4);
-		event->addr = event->b = 0;
-		if (event->a != TRACE_LOST_UNWIND)
-			state->gen->lost += event->size;
-		bytes_varint(p, event->size);
-		bytes_varint(p, event->a);
-		break;
-	default:
-		put_map(thread, kind, event);
-		break;
-	}
-	if (kind != TRACE_EVENT_MMAP && kind != TRACE_EVENT_MREMAP)
-		event->fd = 0;
-}
-
-static void put_marker(struct gen_state *state, struct gen_thread *thread)
-{
-	uint64_t len = random_wide(&state->random, 6);
-
-	bytes_varint(&thread->payload, len);
-	for (uint64_t i = 0; i < len; i++)
-		bytes_u8(&thread->payload, (uint8_t)random_u64(&state->random));
-}
+static const uint8_t kinds[] = {
+    [TRACE_EVENT_MALLOC] = EVENT_ALLOC,     [TRACE_EVENT_CALLOC] = EVENT_ALLOC,
+    [TRACE_EVENT_MEMALIGN] = EVENT_ALLOC,   [TRACE_EVENT_NEW] = EVENT_ALLOC,
+    [TRACE_EVENT_FREE] = EVENT_FREE,	    [TRACE_EVENT_DELETE] = EVENT_FREE,
+    [TRACE_EVENT_REALLOC] = EVENT_ALLOC,    [TRACE_EVENT_MMAP] = EVENT_MMAP,
+    [TRACE_EVENT_MUNMAP] = EVENT_MUNMAP,    [TRACE_EVENT_MREMAP] = EVENT_MREMAP,
+    [TRACE_EVENT_MALLOPT] = EVENT_MALLOPT,  [TRACE_EVENT_RSS] = EVENT_RSS,
+    [TRACE_EVENT_LOST] = EVENT_LOST,
+};
 
 /* Starts an event: its tag and time. */
-static void put_tag(struct gen_state *state, struct gen_thread *thread,
-		    unsigned kind, unsigned flags, uint64_t ticks)
+static struct coded_event *put_tag(struct gen_state *state,
+				   struct gen_thread *thread, unsigned kind,
+				   unsigned flags, uint64_t ticks)
 {
-	struct trace_gen *gen = state->gen;
+	const struct trace_gen_options *options = state->options;
+	struct coded_event *event = vec_push(&thread->events);
 
+	if (!event)
+		abort();
 	if (!thread->count) {
 		thread->chunk_tick =
 		    thread->tick + random_below(&state->random, 2);
 		thread->tick = thread->chunk_tick;
+		thread->columns =
+		    options->columns &&
+		    !(options->wild && random_below(&state->random, 8) == 0);
+		thread->buffer_count = 0;
 	}
-	thread->truncated = flags & TRACE_EVENT_TRUNCATED;
-	bytes_u8(&thread->payload, (uint8_t)(kind | flags));
-	bytes_varint(&thread->payload, ticks);
+	if (!thread->count ||
+	    (options->buffers && thread->buffer_count < BUFFERS_CAP &&
+	     random_below(&state->random, 16) == 0)) {
+		thread->buffer_at[thread->buffer_count] =
+		    thread->events.count - 1;
+		thread->buffer_tick[thread->buffer_count++] = thread->tick;
+		thread->stack_coded = false;
+	}
+	/* An event without a stack leaves everything about it as it is. */
+	if (kind < TRACE_EVENT_RSS && !(flags & TRACE_EVENT_NO_STACK))
+		thread->truncated = flags & TRACE_EVENT_TRUNCATED;
+	event->tag = (uint8_t)(kind | flags);
+	event->ticks = ticks;
+	thread->bytes += 8;
 	thread->tick += ticks;
-	gen->coded++;
+	state->gen->coded++;
+	return event;
+}
+
+/* The free that a realloc begins with. */
+static void expect_realloc(struct gen_state *state, struct gen_thread *thread,
+			   const struct coded_event *coded, uint64_t tick)
+{
+	struct event old = { .tick = tick,
+			     .addr = coded->old_addr,
+			     .kind = EVENT_FREE,
+			     .call = CALL_REALLOC };
+
+	expect(state, thread, &old);
+}
+
+/* Takes what the event's kind has from @event and expects it. */
+static void put_body(struct gen_state *state, struct gen_thread *thread,
+		     const struct event *event)
+{
+	struct coded_event *coded = last_event(thread);
+	unsigned kind = coded->tag & TRACE_EVENT_KIND_MASK;
+	struct event made = { .kind = kinds[kind],
+			      .call = kind <= TRACE_EVENT_REALLOC ? calls[kind]
+								  : 0,
+			      .tick = thread->tick };
+	bool has_size = made.kind != EVENT_FREE;
+
+	if (kind != TRACE_EVENT_RSS && kind != TRACE_EVENT_LOST)
+		made.addr = event->addr;
+	if (has_size)
+		made.size = event->size;
+	if (has_size && kind != TRACE_EVENT_MUNMAP && kind != TRACE_EVENT_RSS)
+		made.a = event->a;
+	if (kind == TRACE_EVENT_MEMALIGN || kind == TRACE_EVENT_MMAP ||
+	    kind == TRACE_EVENT_MREMAP)
+		made.b = event->b;
+	if (kind == TRACE_EVENT_MMAP || kind == TRACE_EVENT_MREMAP)
+		made.fd = event->fd;
+	if (kind == TRACE_EVENT_LOST && made.a != TRACE_LOST_UNWIND)
+		state->gen->lost += made.size;
+	coded->addr = made.addr;
+	coded->size = made.size;
+	coded->a = made.a;
+	coded->b = made.b;
+	coded->fd = made.fd;
+	if (kind == TRACE_EVENT_REALLOC) {
+		expect_realloc(state, thread, coded, thread->tick);
+		thread->tick += coded->call_ticks;
+		made.tick = thread->tick;
+	}
+	expect(state, thread, &made);
+}
+
+/* An address that may have been there before. */
+static uint64_t wild_addr(struct gen_thread *thread, struct random *random)
+{
+	uint64_t *addr = &thread->freed[random_below(random, CLASSES)];
+
+	if (random_below(random, 3) == 0)
+		*addr = random_wide(random, 64);
+	return *addr;
 }
 
 static void put_wild(struct gen_state *state, struct gen_thread *thread)
 {
 	struct random *random = &state->random;
 	unsigned kind = 1 + (unsigned)random_below(random, 14);
+	unsigned flags = random_below(random, 8) ? 0 : TRACE_EVENT_TRUNCATED;
 	uint64_t ticks =
 	    random_wide(random, random_below(random, 50) ? 16 : 32);
+	unsigned bits = random_below(random, 4) ? 7 : 48;
+	struct coded_event *coded;
 	struct event event = {
-	    .addr = random_wide(random, 64),
-	    .size = random_wide(random, 48),
-	    .a = random_wide(random, 48),
+	    .addr = wild_addr(thread, random),
+	    .size = random_wide(random, bits),
+	    .a = random_wide(random, bits < 48 ? 4 : 48),
 	    .b = random_wide(random, 48),
 	    .fd = (int32_t)random_u64(random),
 	};
 
-	put_tag(state, thread, kind,
-		random_below(random, 8) ? 0 : TRACE_EVENT_TRUNCATED, ticks);
-	event.tick = thread->tick;
-	if (kind < TRACE_EVENT_RSS)
-		change_stack(state, thread);
-	if (kind <= TRACE_EVENT_NEW) {
-		event.fd = 0;
-		put_alloc(thread, kind, &event);
-	} else if (kind <= TRACE_EVENT_DELETE) {
-		event = (struct event){ .tick = event.tick,
-					 .addr = event.addr };
-		event.kind = EVENT_FREE;
-		event.call = kind == TRACE_EVENT_FREE ? CALL_FREE : CALL_DELETE;
-		put_addr(thread, event.addr);
-	} else if (kind == TRACE_EVENT_REALLOC) {
-		event.fd = 0;
-		put_realloc(state, thread, &event, random_wide(random, 64),
-			    random_wide(random, 12));
-	} else if (kind == TRACE_EVENT_MARKER) {
-		put_marker(state, thread);
-	} else {
-		put_rare(state, thread, kind, &event);
+	/* More of what happens most. */
+	if (random_below(random, 2))
+		kind = random_below(random, 2) ? TRACE_EVENT_MALLOC
+					       : TRACE_EVENT_FREE;
+	/* Buffers hold no markers. */
+	if (kind == TRACE_EVENT_MARKER && state->options->live)
+		kind = TRACE_EVENT_REALLOC;
+	if (random_below(random, 16) == 0)
+		flags |= TRACE_EVENT_NO_STACK;
+	if (kind == TRACE_EVENT_LOST) {
+		event.size = random_below(random, 100);
+		event.a = 1 + random_below(random, 4);
 	}
-	if (kind != TRACE_EVENT_MARKER)
-		expect(state, thread, &event);
+	coded = put_tag(state, thread, kind, flags, ticks);
+	if (kind == TRACE_EVENT_REALLOC) {
+		coded->old_addr = random_below(random, 2)
+				      ? event.addr
+				      : wild_addr(thread, random);
+		coded->call_ticks = random_wide(random, 12);
+	}
+	if (kind < TRACE_EVENT_RSS && !(flags & TRACE_EVENT_NO_STACK))
+		change_stack(state, thread);
+	if (kind == TRACE_EVENT_MARKER)
+		last_event(thread)->size = random_wide(random, 6);
+	else
+		put_body(state, thread, &event);
 }
 
 /* --- blocks that live and die -------------------------------------------- */
@@ -391,33 +403,26 @@ static void put_real(struct gen_state *state, struct gen_thread *thread)
 				     random_below(random, 100) < 51);
 	unsigned kind = alloc ? TRACE_EVENT_MALLOC : TRACE_EVENT_FREE;
 	struct event event = {0};
-	struct gen_block block;
+	struct coded_event *coded;
 
 	if (alloc && thread->block_count && random_below(random, 40) == 0)
 		kind = TRACE_EVENT_REALLOC;
-	put_tag(state, thread, kind, 0, ticks);
-	event.tick = thread->tick;
+	coded = put_tag(state, thread, kind, 0, ticks);
+	if (kind == TRACE_EVENT_REALLOC) {
+		coded->old_addr = give_block(state, thread).addr;
+		coded->call_ticks = 150;
+	}
 	change_stack(state, thread);
 	if (kind == TRACE_EVENT_FREE) {
-		event.kind = EVENT_FREE;
-		event.call = CALL_FREE;
 		event.addr = give_block(state, thread).addr;
-		put_addr(thread, event.addr);
 	} else {
-		uint64_t old_addr = kind == TRACE_EVENT_REALLOC
-					? give_block(state, thread).addr
-					: 0;
+		struct gen_block block = take_block(state, thread);
 
-		block = take_block(state, thread);
 		event.addr = block.addr;
 		event.size = block.size;
 		event.a = (0 - block.size - 8) & 15;
-		if (kind == TRACE_EVENT_REALLOC)
-			put_realloc(state, thread, &event, old_addr, 150);
-		else
-			put_alloc(thread, kind, &event);
 	}
-	expect(state, thread, &event);
+	put_body(state, thread, &event);
 }
 
 /* --- the file ------------------------------------------------------------ */
@@ -440,27 +445,44 @@ static void note_tick(struct gen_state *state, uint64_t tick)
 		state->gen->last_tick = tick;
 }
 
+static void code_chunk(struct gen_state *state, struct gen_thread *thread,
+		       struct bytes *payload)
+{
+	const struct trace_gen_options *options = state->options;
+
+	if (thread->columns)
+		code_columns(payload, &thread->events, 0, thread->events.count,
+			     thread->chunk_tick, options->time_shift,
+			     options->wild ? &state->random : NULL);
+	else
+		code_plain(payload, &thread->events, 0, thread->events.count);
+}
+
 static void flush(struct gen_state *state, struct gen_thread *thread)
 {
 	const struct trace_gen_options *options = state->options;
 	struct trace_chunk_header header = {
-	    .type = TRACE_CHUNK_EVENTS,
+	    .type = thread->columns ? TRACE_CHUNK_COLUMNS : TRACE_CHUNK_EVENTS,
 	    .thread = thread->number,
 	    .first_tick = thread->chunk_tick,
 	    .last_tick = thread->tick,
 	    .event_count = thread->count,
 	    .sequence = thread->sequence,
+	    .buffer_count = options->buffers ? thread->buffer_count : 0,
 	};
+	struct bytes payload = {0};
 
 	if (!thread->count)
 		return;
-	trace_put_chunk(&state->gen->trace, &header, &thread->payload,
+	code_chunk(state, thread, &payload);
+	trace_put_chunk(&state->gen->trace, &header, &payload,
 			options->plain ? TRACE_PACK_PLAIN : TRACE_PACK_ZSTD);
-	thread->sequence++;
+	bytes_done(&payload);
+	thread->sequence += thread->buffer_count;
 	thread->count = 0;
 	thread->stack_coded = false;
-	thread->addr = 0;
-	thread->payload.len = 0;
+	thread->bytes = 0;
+	coded_events_clear(&thread->events);
 	state->gen->chunk_count++;
 	note_tick(state, thread->tick);
 	drain(state);
@@ -473,59 +495,104 @@ static uint64_t tick_to_ns(const struct gen_state *state, uint64_t tick)
 	return UINT64_C(5000000000) + (tick - state->gen->first_tick) / 2;
 }
 
-static void put_live_slot(struct bytes *out, const struct gen_thread *thread,
-			  size_t room, uint32_t in_use, uint32_t sequence)
-{
-	struct trace_live_slot slot = {
-	    .in_use = in_use,
-	    .thread = thread->number,
-	    .sequence = sequence,
-	    .first_tick = thread->chunk_tick,
-	    .committed_len = thread->payload.len,
-	};
+/* The slots of PATH.live, before the size of the largest is known. */
+struct gen_slot {
+	struct trace_live_slot slot;
+	struct bytes records;
+};
 
-	bytes_put(out, &slot, sizeof(slot));
-	bytes_zero(out, TRACE_LIVE_PAGE - sizeof(slot));
-	bytes_put(out, thread->payload.data, thread->payload.len);
-	bytes_zero(out, room - thread->payload.len);
+struct gen_slots {
+	struct gen_slot *items;
+	size_t count, capacity;
+};
+
+static void add_slots(struct gen_slots *slots, const struct gen_thread *thread)
+{
+	for (uint32_t i = 0; thread->count && i < thread->buffer_count; i++) {
+		struct gen_slot *item = vec_push(slots);
+		size_t to = i + 1 < thread->buffer_count
+				? thread->buffer_at[i + 1]
+				: thread->events.count;
+
+		if (!item)
+			abort();
+		code_records(&item->records, &thread->events,
+			     thread->buffer_at[i], to);
+		item->slot = (struct trace_live_slot){
+		    .in_use = 1,
+		    .thread = thread->number,
+		    .sequence = thread->sequence + i,
+		    .first_tick = thread->buffer_tick[i],
+		    .committed_len = item->records.len,
+		};
+	}
 }
 
-/* What is in the buffers when the process is killed. */
-static void put_live(struct gen_state *state)
+static void write_slots(struct gen_state *state, struct gen_slots *slots)
 {
-	const struct trace_gen_options *options = state->options;
-	struct trace_gen *gen = state->gen;
+	struct bytes *out = &state->gen->live;
 	size_t room = TRACE_LIVE_PAGE;
 	struct trace_live_header header = {
 	    .version_major = TRACE_VERSION_MAJOR,
 	    .version_minor = TRACE_VERSION_MINOR,
 	    .trace_id = state->trace_id,
 	    .pid = 4711,
-	    .slot_count = options->threads + 1,
+	    .slot_count = (uint32_t)slots->count,
 	};
 
-	for (uint32_t i = 0; i < options->threads; i++)
-		while (room < state->threads[i]->payload.len)
+	for (size_t i = 0; i < slots->count; i++)
+		while (room < slots->items[i].records.len)
 			room += TRACE_LIVE_PAGE;
 	header.slot_stride = (uint32_t)room + TRACE_LIVE_PAGE;
 	memcpy(header.magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
-	bytes_put(&gen->live, &header, sizeof(header));
-	bytes_zero(&gen->live, TRACE_LIVE_PAGE - sizeof(header));
+	bytes_put(out, &header, sizeof(header));
+	bytes_zero(out, TRACE_LIVE_PAGE - sizeof(header));
+	for (size_t i = 0; i < slots->count; i++) {
+		struct gen_slot *item = &slots->items[i];
+
+		bytes_put(out, &item->slot, sizeof(item->slot));
+		bytes_zero(out, TRACE_LIVE_PAGE - sizeof(item->slot));
+		bytes_put(out, item->records.data, item->records.len);
+		bytes_zero(out, room - item->records.len);
+		bytes_done(&item->records);
+	}
+}
+
+/* What is in the buffers when the process is killed. */
+static void put_live(struct gen_state *state)
+{
+	const struct trace_gen_options *options = state->options;
+	struct gen_slots slots = {0};
+	struct gen_slot *unused;
+
 	for (uint32_t i = 0; i < options->threads; i++) {
 		struct gen_thread *thread = state->threads[i];
 		uint32_t count = thread->count;
 
-		put_live_slot(&gen->live, thread, room, 1, thread->sequence);
+		add_slots(&slots, thread);
 		if (count && random_below(&state->random, 3) == 0) {
-			/* The chunk was written, the slot not given back. */
+			/* The chunk was written, the slots not given back. */
 			flush(state, thread);
 			continue;
 		}
-		gen->live_coded += count;
+		state->gen->live_coded += count;
 		if (count)
 			note_tick(state, thread->tick);
 	}
-	put_live_slot(&gen->live, state->threads[0], room, 0, 7);
+	unused = vec_push(&slots);
+	if (!unused)
+		abort();
+	unused->slot.sequence = 7;
+	/* In any order. */
+	for (size_t i = 1; i < slots.count; i++) {
+		size_t j = random_below(&state->random, i + 1);
+		struct gen_slot item = slots.items[i];
+
+		slots.items[i] = slots.items[j];
+		slots.items[j] = item;
+	}
+	write_slots(state, &slots);
+	vec_done(&slots);
 }
 
 static void put_definitions(struct gen_state *state)
@@ -603,7 +670,7 @@ static void put_event(struct gen_state *state)
 	else
 		put_real(state, thread);
 	thread->count++;
-	if (thread->payload.len > options->chunk_bytes) {
+	if (thread->bytes > options->chunk_bytes) {
 		flush(state, thread);
 		if (random_below(&state->random, 8) == 0)
 			put_extra(state, thread->tick);
@@ -653,7 +720,7 @@ void trace_gen_run(struct trace_gen *gen,
 			      gen->lost);
 	drain(state);
 	for (uint32_t i = 0; i < options->threads; i++) {
-		bytes_done(&state->threads[i]->payload);
+		coded_events_done(&state->threads[i]->events);
 		free(state->threads[i]);
 	}
 	free(state->threads);
@@ -683,5 +750,9 @@ struct trace_gen_options trace_gen_random_options(uint64_t seed)
 	};
 
 	options.live = options.killed && random_below(&random, 2);
+	options.columns = random_below(&random, 4) != 0;
+	options.buffers = random_below(&random, 2);
+	if (!options.live && random_below(&random, 2))
+		options.time_shift = (uint8_t)random_below(&random, 33);
 	return options;
 }

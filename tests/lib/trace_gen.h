@@ -29,6 +29,9 @@ typedef void trace_gen_expect(void *context, uint32_t thread,
  *               that live and die as those of a real program
  * @killed:      no END; with @live the last buffers are in PATH.live
  * @plain:       no compression
+ * @columns:     chunks are COLUMNS; if @wild, some of them
+ * @time_shift:  of COLUMNS, unless @live
+ * @buffers:     chunks of more than one buffer
  * @clock:       enum trace_clock
  * @out:         when set, bytes go there and do not stay in memory
  */
@@ -42,6 +45,9 @@ struct trace_gen_options {
 	bool killed;
 	bool live;
 	bool plain;
+	bool columns;
+	bool buffers;
+	uint8_t time_shift;
 	uint8_t clock;
 	FILE *out;
 	trace_gen_expect *expect;

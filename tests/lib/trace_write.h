@@ -33,7 +33,7 @@ enum trace_pack { TRACE_PACK_PLAIN, TRACE_PACK_ZSTD };
 
 void trace_put_preamble(struct bytes *out, uint64_t trace_id);
 
-/* Appends a chunk.  Of @header the type, thread, ticks, count and sequence
+/* Appends a chunk.  Of @header the type, thread, ticks, counts and sequence
    are used.  Return: offset of its header in @out. */
 size_t trace_put_chunk(struct bytes *out,
 		       const struct trace_chunk_header *header,

@@ -27,11 +27,13 @@ static void usage(void)
 	fputs(
 	    "usage: gen_trace [-s SEED] [-t THREADS] [-n EVENTS] "
 	    "[-c CHUNK_BYTES]\n"
-	    "                 [-d DEPTH] [-w] [-k] [-l] [-p] [-m] [-r] [-x] "
-	    "FILE\n"
+	    "                 [-d DEPTH] [-u SHIFT] [-w] [-k] [-l] [-p] [-m] "
+	    "[-e] [-b] [-r]\n"
+	    "                 [-x] FILE\n"
 	    "-w any kind and value  -k no END  -l FILE.live  -p uncompressed\n"
 	    "-m monotonic clock     -r options drawn from the seed\n"
-	    "-x print the events\n",
+	    "-e EVENTS, not COLUMNS -u unit of time 2^SHIFT ticks\n"
+	    "-b chunks of several buffers            -x print the events\n",
 	    stderr);
 	exit(2);
 }
@@ -55,10 +57,11 @@ static struct trace_gen_options parse(int argc, char **argv)
 	    .chunk_bytes = 64 * 1024,
 	    .depth_max = 40,
 	    .clock = TRACE_CLOCK_TSC,
+	    .columns = true,
 	};
 	int c;
 
-	while ((c = getopt(argc, argv, "s:t:n:c:d:wklpmrx")) != -1) {
+	while ((c = getopt(argc, argv, "s:t:n:c:d:u:wklpmebrx")) != -1) {
 		switch (c) {
 		case 's':
 			options.seed = number(optarg);
@@ -88,6 +91,15 @@ static struct trace_gen_options parse(int argc, char **argv)
 		case 'p':
 			options.plain = true;
 			break;
+		case 'u':
+			options.time_shift = (uint8_t)number(optarg);
+			break;
+		case 'e':
+			options.columns = false;
+			break;
+		case 'b':
+			options.buffers = true;
+			break;
 		case 'm':
 			options.clock = TRACE_CLOCK_MONOTONIC;
 			break;
@@ -102,8 +114,10 @@ static struct trace_gen_options parse(int argc, char **argv)
 			usage();
 		}
 	}
-	if (optind != argc - 1)
+	if (optind != argc - 1 || options.time_shift > TRACE_TIME_SHIFT_MAX)
 		usage();
+	if (options.live)
+		options.time_shift = 0;
 	return options;
 }
 

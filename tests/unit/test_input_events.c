@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The event decoder on payloads written by hand. */
+/* The decoder of EVENTS on payloads written by hand. */
 #include "tests/lib/unit.h"
 
 #include "report/core/module.h"
 #include "report/event/event.h"
 #include "report/event/stacks.h"
 #include "report/input/cursor.h"
-#include "report/input/events.h"
+#include "report/input/decoder.h"
 #include "tests/lib/trace_text.h"
 #include "tests/lib/trace_write.h"
 
@@ -16,7 +16,7 @@ struct fixture {
 	struct stacks stacks;
 	struct module_map modules;
 	struct interner *interner;
-	struct event_decoder decoder;
+	struct event_decoder *decoder;
 	struct bytes payload;
 	struct event items[ITEMS];
 	size_t count;
@@ -34,13 +34,14 @@ static void set_up(struct fixture *f, struct module *modules, size_t count)
 	module_map_build(&f->modules, modules, count);
 	assert_int_equal(interner_init(f->interner, &f->stacks, &f->modules),
 			 0);
-	f->decoder.interner = f->interner;
-	f->decoder.limit = UINT64_MAX;
+	f->decoder = event_decoder_new(&events_coding, f->interner);
+	assert_non_null(f->decoder);
+	f->decoder->limit = UINT64_MAX;
 }
 
 static void tear_down(struct fixture *f)
 {
-	event_decoder_done(&f->decoder);
+	event_decoder_free(f->decoder);
 	interner_done(f->interner);
 	free(f->interner);
 	stacks_done(&f->stacks);
@@ -76,8 +77,9 @@ static int decode(struct fixture *f)
 
 	bytes_zero(&f->payload, CURSOR_SLACK);
 	f->payload.len = len;
-	event_decoder_start(&f->decoder, f->payload.data, len, 100);
-	return event_decode(&f->decoder, f->items, ITEMS, &f->count);
+	assert_int_equal(
+	    event_decoder_start(f->decoder, f->payload.data, len, 100), 0);
+	return event_decode(f->decoder, f->items, ITEMS, &f->count);
 }
 
 static void keys_of(struct fixture *f, size_t i)
@@ -91,9 +93,9 @@ static void check_problem(struct fixture *f, size_t count, size_t at,
 {
 	assert_int_equal(decode(f), EVENT_DECODE_END);
 	assert_int_equal(f->count, count);
-	assert_non_null(f->decoder.problem);
-	assert_non_null(strstr(f->decoder.problem, problem));
-	assert_int_equal(f->decoder.problem_at, at);
+	assert_non_null(f->decoder->problem);
+	assert_non_null(strstr(f->decoder->problem, problem));
+	assert_int_equal(f->decoder->problem_at, at);
 }
 
 static void realloc_is_two(void **state)
@@ -112,9 +114,9 @@ static void realloc_is_two(void **state)
 	bytes_varint(&f.payload, 8);
 	put_malloc(&f);
 	assert_int_equal(decode(&f), EVENT_DECODE_END);
-	assert_null(f.decoder.problem);
+	assert_null(f.decoder->problem);
 	assert_int_equal(f.count, 3);
-	assert_int_equal(f.decoder.decoded, 2);
+	assert_int_equal(f.decoder->decoded, 2);
 	assert_int_equal(f.items[0].kind, EVENT_FREE);
 	assert_int_equal(f.items[0].call, CALL_REALLOC);
 	assert_int_equal(f.items[0].tick, 105);
@@ -161,7 +163,7 @@ static void tracer_frames(void **state)
 	put_stack(&f, 4, 0);
 	bytes_svarint(&f.payload, 1);
 	assert_int_equal(decode(&f), EVENT_DECODE_END);
-	assert_null(f.decoder.problem);
+	assert_null(f.decoder->problem);
 	assert_int_equal(f.count, 3);
 	keys_of(&f, 0);
 	assert_int_equal(f.depth, 3);
@@ -212,9 +214,105 @@ static void reused_addresses(void **state)
 	tear_down(&f);
 }
 
+/* A free without a stack leaves the one before as it is. */
+static void no_stack(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, NULL, 0);
+	for (int i = 0; i < 3; i++) {
+		bool none = i == 1;
+
+		put(&f, TRACE_EVENT_FREE | (none ? TRACE_EVENT_NO_STACK : 0),
+		    1);
+		if (!none) {
+			put_stack(&f, 0, 1);
+			bytes_svarint(&f.payload, 0x1000);
+		}
+		bytes_svarint(&f.payload, 16);
+	}
+	assert_int_equal(decode(&f), EVENT_DECODE_END);
+	assert_null(f.decoder->problem);
+	assert_int_equal(f.count, 3);
+	assert_int_equal(f.items[1].stack, STACKS_ROOT);
+	assert_int_equal(f.items[1].addr, 32);
+	keys_of(&f, 2);
+	assert_int_equal(f.depth, 2);
+	assert_int_equal(f.keys[1], 0x2000);
+	tear_down(&f);
+}
+
+/* Under frames that are missing the same ones are another stack. */
+static void truncated(void **state)
+{
+	static const struct {
+		bool missing;
+		uint64_t pop, push;
+	} steps[] = {
+	    {false, 0, 4}, {true, 1, 0},  {true, 0, 2}, {false, 0, 0},
+	    {true, 3, 1},  {false, 0, 1}, {true, 0, 0}, {true, 4, 0},
+	};
+	static const size_t depths[] = {4, 4, 6, 5, 4, 4, 5, 1};
+	enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, NULL, 0);
+	for (size_t i = 0; i < STEPS; i++) {
+		put(&f,
+		    TRACE_EVENT_FREE |
+			(steps[i].missing ? TRACE_EVENT_TRUNCATED : 0),
+		    1);
+		put_stack(&f, steps[i].pop, steps[i].push);
+		for (uint64_t j = 0; j < steps[i].push; j++)
+			bytes_svarint(&f.payload, 0x1000);
+		bytes_svarint(&f.payload, 16);
+	}
+	assert_int_equal(decode(&f), EVENT_DECODE_END);
+	assert_int_equal(f.count, STEPS);
+	for (size_t i = 0; i < STEPS; i++) {
+		keys_of(&f, i);
+		assert_int_equal(f.depth, depths[i]);
+		for (size_t j = 0; j < f.depth; j++)
+			assert_int_equal(f.keys[j],
+					 !steps[i].missing ? 0x1000 * (j + 1)
+					 : j		   ? 0x1000 * j
+							   : PC_KEY_TRUNCATED);
+	}
+	tear_down(&f);
+}
+
+/* To tell them apart must not take a small file long. */
+static void truncated_in_turns(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	set_up(&f, NULL, 0);
+	put(&f, TRACE_EVENT_FREE, 1);
+	put_stack(&f, 0, 60000);
+	for (int i = 0; i < 60001; i++)
+		bytes_svarint(&f.payload, 1);
+	for (int i = 0; i < 200000; i++) {
+		put(&f, TRACE_EVENT_FREE | (i % 2 ? 0 : TRACE_EVENT_TRUNCATED),
+		    0);
+		put_stack(&f, 0, 0);
+		bytes_svarint(&f.payload, 0);
+	}
+	assert_int_equal(decode(&f), EVENT_DECODE_MORE);
+	while (event_decode(f.decoder, f.items, ITEMS, &f.count) ==
+	       EVENT_DECODE_MORE)
+		;
+	assert_null(f.decoder->problem);
+	assert_int_equal(f.decoder->decoded, 200001);
+	assert_true(f.stacks.count < 3 * 60000);
+	tear_down(&f);
+}
+
 static void bad_tag(void **state)
 {
-	static const unsigned tags[] = {0, 15, 31, 32, 0x41, 0x81, 0xff};
+	static const unsigned tags[] = {0, 15, 31, 32, 0x40, 0x4f, 0x81, 0xff};
 	struct fixture f;
 
 	(void)state;
@@ -224,7 +322,7 @@ static void bad_tag(void **state)
 		put(&f, tags[i], 1);
 		put_malloc(&f);
 		check_problem(&f, 1, 8, "tag");
-		assert_int_equal(f.decoder.decoded, 1);
+		assert_int_equal(f.decoder->decoded, 1);
 		tear_down(&f);
 	}
 }
@@ -261,7 +359,7 @@ static void bad_stacks(void **state)
 	put_stack(&f, 0, 60000);
 	bytes_svarint(&f.payload, 1);
 	check_problem(&f, 1, 8, "beyond the end");
-	assert_true(f.decoder.capacity < 1000);
+	assert_true(f.decoder->frames.capacity < 1000);
 	tear_down(&f);
 }
 
@@ -302,12 +400,12 @@ static void cut_short(void **state)
 		assert_non_null(data);
 		memcpy(data, f.payload.data, len);
 		memset(data + len, 0, CURSOR_SLACK);
-		event_decoder_start(&f.decoder, data, len, 0);
+		event_decoder_start(f.decoder, data, len, 0);
 		assert_int_equal(
-		    event_decode(&f.decoder, f.items, ITEMS, &f.count),
+		    event_decode(f.decoder, f.items, ITEMS, &f.count),
 		    EVENT_DECODE_END);
 		assert_int_equal(f.count, len / 8);
-		assert_true(!f.decoder.problem == !(len % 8));
+		assert_true(!f.decoder->problem == !(len % 8));
 		free(data);
 	}
 	tear_down(&f);
@@ -324,8 +422,8 @@ static void times(void **state)
 	bytes_varint(&f.payload, 4096);
 	put(&f, TRACE_EVENT_RSS, UINT64_MAX);
 	bytes_varint(&f.payload, 4096);
-	f.decoder.floor = 500;
-	f.decoder.limit = 1050;
+	f.decoder->floor = 500;
+	f.decoder->limit = 1050;
 	check_problem(&f, 2, 8 + 5, "64 bits");
 	assert_int_equal(f.items[0].tick, 500);
 	assert_int_equal(f.items[1].tick, 1050);
@@ -351,7 +449,7 @@ static void lost_and_markers(void **state)
 	put(&f, TRACE_EVENT_MARKER, 1);
 	bytes_varint(&f.payload, UINT64_MAX);
 	check_problem(&f, 2, 4 + 4 + 6, "beyond the end");
-	assert_int_equal(f.decoder.lost, 5);
+	assert_int_equal(f.decoder->lost, 5);
 	assert_int_equal(f.items[0].kind, EVENT_LOST);
 	assert_int_equal(f.items[0].size, 5);
 	tear_down(&f);
@@ -369,9 +467,9 @@ static void small_batches(void **state)
 	for (int i = 0; i < 20; i++)
 		put_malloc(&f);
 	decode(&f);
-	event_decoder_start(&f.decoder, f.payload.data, f.payload.len, 100);
+	event_decoder_start(f.decoder, f.payload.data, f.payload.len, 100);
 	do {
-		result = event_decode(&f.decoder, f.items, 3, &f.count);
+		result = event_decode(f.decoder, f.items, 3, &f.count);
 		for (size_t i = 0; i < f.count; i++)
 			assert_int_equal(f.items[i].addr,
 					 0x1000 * (total + i + 1));
@@ -389,6 +487,8 @@ int main(void)
 	    cmocka_unit_test(bad_stacks),       cmocka_unit_test(deepest_stack),
 	    cmocka_unit_test(cut_short),        cmocka_unit_test(times),
 	    cmocka_unit_test(lost_and_markers), cmocka_unit_test(small_batches),
+	    cmocka_unit_test(no_stack),         cmocka_unit_test(truncated),
+	    cmocka_unit_test(truncated_in_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

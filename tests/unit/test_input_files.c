@@ -136,14 +136,22 @@ static void versions(void **state)
 	trace_repair(out.data, out.len);
 	trace_read_open_memory(&read, out.data, out.len);
 	assert_int_equal(read.status, 0);
+	assert_string_equal(read.run.format, "memprof 2.9");
+	assert_int_equal(count_events(&read), 3);
+	assert_int_equal(read.run.damage.count, 0);
+	trace_read_close(&read);
+	out.data[8] = 1; /* major */
+	trace_repair(out.data, out.len);
+	trace_read_open_memory(&read, out.data, out.len);
+	assert_int_equal(read.status, 0);
 	assert_string_equal(read.run.format, "memprof 1.9");
 	assert_int_equal(count_events(&read), 3);
 	assert_int_equal(read.run.damage.count, 0);
 	trace_read_close(&read);
-	out.data[8] = 2; /* major */
+	out.data[8] = 3;
 	trace_repair(out.data, out.len);
-	check_refused(out.data, out.len, -ENOTSUP, "version 2.9");
-	check_refused(out.data, out.len, -ENOTSUP, "up to 1.x");
+	check_refused(out.data, out.len, -ENOTSUP, "version 3.9");
+	check_refused(out.data, out.len, -ENOTSUP, "up to 2.x");
 	bytes_done(&out);
 }
 
@@ -247,7 +255,7 @@ static void gaps_and_duplicates(void **state)
 	second = put_frees(&out, 1, 1, START + 10, 3);
 	trace_read_open_memory(&read, out.data, out.len);
 	assert_int_equal(count_events(&read), 5);
-	check_finding(&read, second, "a second EVENTS chunk 1");
+	check_finding(&read, second, "a second buffer 1");
 	trace_read_close(&read);
 
 	far = put_frees(&out, 2, 4, START + 10, 3);
@@ -256,7 +264,7 @@ static void gaps_and_duplicates(void **state)
 	assert_int_equal(read.run.damage.count, 2);
 	assert_int_equal(read.run.damage.items[1].offset, far);
 	assert_non_null(
-	    strstr(read.run.damage.items[1].text, "4 EVENTS chunks"));
+	    strstr(read.run.damage.items[1].text, "4 buffers"));
 	trace_read_close(&read);
 	bytes_done(&out);
 }

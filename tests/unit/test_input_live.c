@@ -40,6 +40,8 @@ static int set_up(void **state)
 	    .wild = true,
 	    .killed = true,
 	    .live = true,
+	    .columns = true,
+	    .buffers = true,
 	    .clock = TRACE_CLOCK_MONOTONIC,
 	    .expect = seen_expect,
 	};
@@ -94,6 +96,24 @@ static size_t check(const struct files *files, const char *text)
 	return count;
 }
 
+/* As check(), but more may be found, too: a lost buffer is missing. */
+static void check_any(const struct files *files, const char *text)
+{
+	struct trace_read read;
+	bool found = false;
+
+	trace_read_open_path(&read, files->path);
+	assert_int_equal(read.status, 0);
+	assert_int_equal(trace_read_events(&read, NULL), 0);
+	for (size_t i = 0; i < read.run.damage.stored; i++)
+		found |= strstr(read.run.damage.items[i].text, text) != NULL;
+	if (!found) {
+		trace_read_complain(&read);
+		fail_msg("expected: %s", text);
+	}
+	trace_read_close(&read);
+}
+
 static void whole(void **state)
 {
 	const struct files *files = *state;
@@ -109,40 +129,69 @@ static void missing(void **state)
 	assert_true(check(files, "is not there") < files->want.count);
 }
 
+/* A slot in use, its control page. */
+static uint8_t *used_slot(const struct files *files)
+{
+	struct trace_live_header header;
+	uint8_t *slot = files->gen.live.data + TRACE_LIVE_PAGE;
+
+	memcpy(&header, files->gen.live.data, sizeof(header));
+	assert_true(header.slot_count > 4);
+	while (!slot[0])
+		slot += header.slot_stride;
+	return slot;
+}
+
+static void write_live(const struct files *files)
+{
+	write_file(files->live, &files->gen.live);
+}
+
 static void another_trace(void **state)
 {
 	struct files *files = *state;
+	uint8_t *live = files->gen.live.data;
 
-	files->gen.live.data[16] ^= 1;
-	write_file(files->live, &files->gen.live);
+	live[16] ^= 1;
+	write_live(files);
 	check(files, "another trace");
-	files->gen.live.data[0] ^= 1;
-	write_file(files->live, &files->gen.live);
+	live[8] = 1;
+	write_live(files);
+	check(files, "older version");
+	live[8] = 3;
+	write_live(files);
+	check(files, "newer version");
+	live[0] ^= 1;
+	write_live(files);
 	check(files, "damaged head");
 	files->gen.live.len = 20;
-	write_file(files->live, &files->gen.live);
+	write_live(files);
 	check(files, "too short");
 }
 
 static void hostile_slot(void **state)
 {
 	struct files *files = *state;
-	struct bytes *live = &files->gen.live;
-	uint8_t *slot = live->data + TRACE_LIVE_PAGE;
-	uint64_t len = UINT64_MAX;
+	uint8_t *slot = used_slot(files);
+	uint64_t len = UINT64_MAX - 7;
 
 	memcpy(slot + 24, &len, sizeof(len));
-	write_file(files->live, live);
-	check(files, "more than there is room for");
+	write_live(files);
+	check_any(files, "more than there is room for");
+	len = 12;
+	memcpy(slot + 24, &len, sizeof(len));
+	write_live(files);
+	check_any(files, "within a word");
 	slot[0] = 2;
-	write_file(files->live, live);
-	check(files, "in-use mark");
-	slot[0] = 0;
-	write_file(files->live, live);
-	check(files, NULL);
-	memset(live->data + 12, 0xff, 4);
-	write_file(files->live, live);
-	check(files, "impossible size");
+	write_live(files);
+	check_any(files, "in-use mark");
+	memset(slot + 4, 0, 4);
+	slot[0] = 1;
+	write_live(files);
+	check_any(files, "no thread");
+	memset(files->gen.live.data + 12, 0xff, 4);
+	write_live(files);
+	check_any(files, "impossible size");
 }
 
 static void cut_and_flipped(void **state)
@@ -152,21 +201,22 @@ static void cut_and_flipped(void **state)
 	struct random random = {3};
 	size_t whole_len = live->len;
 
-	for (int i = 0; i < 400; i++) {
-		size_t at =
-		    random_below(&random, 4) ? random_below(&random, 64) : 4096;
+	for (int i = 0; i < 1000; i++) {
+		size_t at = random_below(&random, 32);
 		struct trace_read read;
 		uint8_t was;
 
-		if (at >= 32)
+		if (random_below(&random, 8))
 			at = TRACE_LIVE_PAGE +
-			     random_below(&random, 2) * TRACE_LIVE_PAGE +
+			     random_below(&random,
+					  whole_len / TRACE_LIVE_PAGE - 1) *
+				 TRACE_LIVE_PAGE +
 			     random_below(&random, 300);
 		was = live->data[at];
 		live->data[at] = (uint8_t)random_u64(&random);
 		if (i % 4 == 0)
 			live->len = random_below(&random, whole_len);
-		write_file(files->live, live);
+		write_live(files);
 		trace_read_open_path(&read, files->path);
 		assert_int_equal(read.status, 0);
 		assert_int_equal(trace_read_events(&read, NULL), 0);
@@ -174,6 +224,210 @@ static void cut_and_flipped(void **state)
 		live->data[at] = was;
 		live->len = whole_len;
 	}
+}
+
+/* --- files written by hand ----------------------------------------------- */
+
+enum { SLOTS = 4, START = 1000 };
+
+static void put_word(struct bytes *out, unsigned tag, uint64_t pop,
+		     uint64_t push, uint64_t ticks)
+{
+	bytes_u64(out, tag | pop << 8 | push << 24 | ticks << 40);
+}
+
+/* @count frees of 16, 32, … without frames, one tick apart. */
+static void put_frees(struct bytes *out, uint32_t count)
+{
+	for (uint32_t i = 1; i <= count; i++) {
+		put_word(out, TRACE_EVENT_FREE, 0, 0, 1);
+		bytes_u64(out, 16 * (uint64_t)i);
+	}
+}
+
+/* A trace with buffers 0 to SLOTS - 1 of thread 1 in one chunk, one event in
+   each.  Return: where the chunk is. */
+static size_t put_trace(struct bytes *out)
+{
+	struct trace_process process = { .clock = TRACE_CLOCK_MONOTONIC,
+					 .tick = START };
+	struct trace_chunk_header header = { .type = TRACE_CHUNK_EVENTS,
+					     .thread = 1,
+					     .first_tick = START,
+					     .last_tick = START + SLOTS,
+					     .event_count = SLOTS,
+					     .buffer_count = SLOTS };
+	struct bytes payload = {0};
+	size_t at;
+
+	trace_put_preamble(out, 1);
+	trace_put_process(out, &process);
+	for (int i = 0; i < SLOTS; i++) {
+		bytes_u8(&payload, TRACE_EVENT_FREE);
+		bytes_varint(&payload, 1);
+		bytes_zero(&payload, 2);
+		bytes_svarint(&payload, 16);
+	}
+	at = trace_put_chunk(out, &header, &payload, TRACE_PACK_PLAIN);
+	bytes_done(&payload);
+	return at;
+}
+
+/* @records in each of the slots, which are buffers @first and on. */
+static void put_slots(struct bytes *out, uint32_t first, uint32_t count,
+		      const struct bytes *records)
+{
+	struct trace_live_header header = { .version_major = 2,
+					    .slot_stride = 2 * TRACE_LIVE_PAGE,
+					    .trace_id = 1,
+					    .slot_count = count };
+
+	memcpy(header.magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
+	bytes_put(out, &header, sizeof(header));
+	bytes_zero(out, TRACE_LIVE_PAGE - sizeof(header));
+	for (uint32_t i = 0; i < count; i++) {
+		struct trace_live_slot slot = {
+		    .in_use = 1,
+		    .thread = 1,
+		    .sequence = first + i,
+		    .first_tick = START + i,
+		    .committed_len = records->len,
+		};
+
+		bytes_put(out, &slot, sizeof(slot));
+		bytes_zero(out, TRACE_LIVE_PAGE - sizeof(slot));
+		bytes_put(out, records->data, records->len);
+		bytes_zero(out, TRACE_LIVE_PAGE - records->len);
+	}
+}
+
+/* Reads the two files.  Return: the number of events; of the findings there
+   must be @findings, the last of them with @text. */
+static size_t read_both(struct files *files, const struct bytes *trace,
+			const struct bytes *live, size_t findings,
+			const char *text)
+{
+	const struct findings *damage;
+	struct seen_events seen = {0};
+	struct trace_read read;
+	size_t count;
+
+	write_file(files->path, trace);
+	write_file(files->live, live);
+	trace_read_open_path(&read, files->path);
+	assert_int_equal(read.status, 0);
+	assert_int_equal(trace_read_events(&read, &seen), 0);
+	damage = &read.run.damage;
+	if (damage->count != findings ||
+	    (text && !strstr(damage->items[findings - 1].text, text))) {
+		trace_read_complain(&read);
+		fail_msg("expected: %zu findings, %s", findings,
+			 text ? text : "");
+	}
+	count = seen.count;
+	vec_done(&seen);
+	trace_read_close(&read);
+	return count;
+}
+
+/* Slots in the trace already, and not. */
+static void chunk_of_buffers(void **state)
+{
+	struct bytes trace = {0}, live = {0}, records = {0};
+	struct files *files = *state;
+	size_t at = put_trace(&trace);
+
+	put_frees(&records, 1);
+	put_slots(&live, 0, SLOTS, &records);
+	assert_int_equal(read_both(files, &trace, &live, 0, NULL), SLOTS);
+	live.len = 0;
+	put_slots(&live, 1, SLOTS + 2, &records);
+	assert_int_equal(read_both(files, &trace, &live, 0, NULL), SLOTS + 3);
+	live.len = 0;
+	put_slots(&live, SLOTS + 2, 2, &records);
+	assert_int_equal(read_both(files, &trace, &live, 1,
+				   "2 buffers of events before this one"),
+			 SLOTS + 2);
+
+	/* Damaged: the buffers are read. */
+	trace.data[at + 72 + 5] ^= 1;
+	live.len = 0;
+	put_slots(&live, 0, SLOTS + 1, &records);
+	assert_int_equal(read_both(files, &trace, &live, 0, NULL), SLOTS + 1);
+	live.len = 0;
+	put_slots(&live, 3, 2, &records);
+	assert_int_equal(read_both(files, &trace, &live, 2,
+				   "3 buffers of events before this one"),
+			 2);
+	live.len = 0;
+	put_slots(&live, SLOTS, 2, &records);
+	assert_int_equal(read_both(files, &trace, &live, 1,
+				   "its checksum differs; 4 events"),
+			 2);
+
+	/* Cut off. */
+	trace.len--;
+	live.len = 0;
+	put_slots(&live, 0, SLOTS + 1, &records);
+	assert_int_equal(read_both(files, &trace, &live, 0, NULL), SLOTS + 1);
+	live.len = 0;
+	put_slots(&live, 1, SLOTS, &records);
+	assert_int_equal(
+	    read_both(files, &trace, &live, 2, "1 buffer of events before"),
+	    SLOTS);
+	bytes_done(&trace);
+	bytes_done(&live);
+	bytes_done(&records);
+}
+
+/* What is wrong with a record ends its buffer. */
+static void bad_records(void **state)
+{
+	enum { ALL_ONES = 0xffffff };
+	static const struct {
+		unsigned tag;
+		uint64_t pop, push, ticks;
+		size_t more;
+		const char *problem;
+	} cases[] = {
+	    {0, 0, 0, 1, 8, "tag is not known"},
+	    {31, 0, 0, 1, 8, "tag is not known"},
+	    {TRACE_EVENT_MARKER, 0, 0, 1, 8, "tag is not known"},
+	    {0x80 | TRACE_EVENT_FREE, 0, 0, 1, 8, "tag is not known"},
+	    {TRACE_EVENT_FREE, 1, 0, 1, 8, "removes more frames"},
+	    {TRACE_EVENT_FREE, 0, 3, 1, 3, "ends within its frames"},
+	    {TRACE_EVENT_FREE | TRACE_EVENT_NO_STACK, 0, 1, 1, 8, "no stack"},
+	    {TRACE_EVENT_RSS, 1, 0, 1, 8, "no stack"},
+	    {TRACE_EVENT_FREE, 0, 0, ALL_ONES, 0, "ends within it"},
+	    {TRACE_EVENT_FREE, 0, 0, 1, 0, "ends within it"},
+	    {TRACE_EVENT_REALLOC, 0, 0, 1, 3, "ends within it"},
+	    {TRACE_EVENT_MMAP, 0, 0, 1, 5, "ends within it"},
+	    {TRACE_EVENT_MALLOC, 0, 0, 1, 3, "beyond the address space"},
+	};
+	struct bytes trace = {0};
+	struct files *files = *state;
+
+	put_trace(&trace);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bytes live = {0}, records = {0};
+
+		put_frees(&records, 3);
+		put_word(&records, cases[i].tag, cases[i].pop, cases[i].push,
+			 cases[i].ticks);
+		for (size_t j = 0; j < cases[i].more; j++)
+			bytes_u64(&records, UINT64_MAX);
+		put_slots(&live, SLOTS, 1, &records);
+		assert_int_equal(read_both(files, &trace, &live, 1,
+					   cases[i].problem),
+				 SLOTS + 3);
+		assert_int_equal(
+		    read_both(files, &trace, &live, 1,
+			      "buffer of thread 1: event 4: "),
+		    SLOTS + 3);
+		bytes_done(&live);
+		bytes_done(&records);
+	}
+	bytes_done(&trace);
 }
 
 int main(void)
@@ -184,6 +438,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(another_trace, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(hostile_slot, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(cut_and_flipped, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(chunk_of_buffers, set_up,
+					    tear_down),
+	    cmocka_unit_test_setup_teardown(bad_records, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The buffers of PATH.live hold words, so that the traced thread has little to
+ * do.  They are few and small: to be read by the decoder of EVENTS they are
+ * coded like these first.  Only what is needed to find one's way is checked
+ * here, the rest by that decoder.
+ */
+#include "report/input/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/core/vec.h"
+#include "report/input/chunk.h"
+#include "report/input/cursor.h"
+#include "report/input/decoder.h"
+#include "tracer/trace_format.h"
+
+enum {
+	/* A head is the longest: tag, pop, push, ticks. */
+	CODED_WORD_MAX = 11,
+	BODY_WORDS_MAX = 8,
+};
+
+/* What the body of a kind holds: an address, a number, a signed number, an
+   extent, the ticks of a realloc.  No body is without words. */
+static const char *const bodies[] = {
+    [TRACE_EVENT_MALLOC] = "ae",     [TRACE_EVENT_CALLOC] = "ae",
+    [TRACE_EVENT_MEMALIGN] = "aen",  [TRACE_EVENT_NEW] = "ae",
+    [TRACE_EVENT_FREE] = "a",	     [TRACE_EVENT_DELETE] = "a",
+    [TRACE_EVENT_REALLOC] = "aaet",  [TRACE_EVENT_MMAP] = "annnsn",
+    [TRACE_EVENT_MUNMAP] = "an",     [TRACE_EVENT_MREMAP] = "anann",
+    [TRACE_EVENT_MALLOPT] = "sss",   [TRACE_EVENT_RSS] = "n",
+    [TRACE_EVENT_LOST] = "nn",	     [TRACE_EVENT_MARKER] = NULL,
+};
+
+/**
+ * struct recoder
+ * @at, @left: words to be read
+ * @out:       where the coded bytes go; there is room for all
+ * @addr:      the last address
+ * @pcs:       the stack
+ */
+struct recoder {
+	const uint64_t *at;
+	size_t left;
+	uint8_t *out;
+	uint64_t addr;
+	struct {
+		uint64_t *items;
+		size_t count, capacity;
+	} pcs;
+};
+
+static void put_number(struct recoder *recoder, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*recoder->out++ = (uint8_t)(value | 0x80);
+	*recoder->out++ = (uint8_t)value;
+}
+
+static void put_signed(struct recoder *recoder, uint64_t value)
+{
+	put_number(recoder, value << 1 ^ (0 - (value >> 63)));
+}
+
+static void put_addr(struct recoder *recoder, uint64_t addr)
+{
+	put_signed(recoder, addr - recoder->addr);
+	recoder->addr = addr;
+}
+
+/* Return: whether there was a word, now in *@ret. */
+static bool take_word(struct recoder *recoder, uint64_t *ret)
+{
+	if (!recoder->left)
+		return false;
+	recoder->left--;
+	*ret = *recoder->at++;
+	return true;
+}
+
+/* Reads the words of @body, an extent as two: size and slack.  Return: whether
+   all were there. */
+static bool take_body(struct recoder *recoder, const char *body,
+		      uint64_t words[BODY_WORDS_MAX])
+{
+	for (; *body; body++, words++) {
+		if (!take_word(recoder, words))
+			return false;
+		if (*body != 'e')
+			continue;
+		words[1] = words[0] >> TRACE_RECORD_SLACK_SHIFT;
+		words[0] &= TRACE_SIZE_LIMIT - 1;
+		words++;
+		if (*words == TRACE_RECORD_SLACK_LONG &&
+		    !take_word(recoder, words))
+			return false;
+	}
+	return true;
+}
+
+static void put_body(struct recoder *recoder, const char *body,
+		     const uint64_t *words)
+{
+	/* Last in the record, first in the other coding. */
+	if (strchr(body, 't'))
+		put_number(recoder, words[4]);
+	for (; *body; body++, words++) {
+		if (*body == 'a') {
+			put_addr(recoder, *words);
+		} else if (*body == 's') {
+			put_signed(recoder, *words);
+		} else if (*body == 'n') {
+			put_number(recoder, *words);
+		} else if (*body == 'e') {
+			put_number(recoder, *words++);
+			put_number(recoder, *words);
+		}
+	}
+}
+
+/* Changes the stack.  Return: 0; 1 with *@ret_problem set; -ENOMEM. */
+static int put_stack(struct recoder *recoder, size_t pop, size_t push,
+		     const char **ret_problem)
+{
+	uint64_t last;
+
+	if (pop > recoder->pcs.count) {
+		*ret_problem = event_problem_pop;
+		return 1;
+	}
+	recoder->pcs.count -= pop;
+	if (push > recoder->left) {
+		*ret_problem = "the buffer ends within its frames";
+		return 1;
+	}
+	if (!vec_reserve(&recoder->pcs, recoder->pcs.count + push))
+		return -ENOMEM;
+	put_number(recoder, pop);
+	put_number(recoder, push);
+	last = recoder->pcs.count ? recoder->pcs.items[recoder->pcs.count - 1]
+				  : 0;
+	for (; push; push--) {
+		uint64_t pc = *recoder->at++;
+
+		recoder->left--;
+		recoder->pcs.items[recoder->pcs.count++] = pc;
+		put_signed(recoder, pc - last);
+		last = pc;
+	}
+	return 0;
+}
+
+/* Codes one record.  Return: as put_stack(). */
+static int put_record(struct recoder *recoder, const char **ret_problem)
+{
+	uint64_t head = *recoder->at++;
+	unsigned tag = head & 0xff;
+	size_t pop = head >> TRACE_RECORD_POP_SHIFT & 0xffff;
+	size_t push = head >> TRACE_RECORD_PUSH_SHIFT & 0xffff;
+	uint64_t ticks = head >> TRACE_RECORD_TICKS_SHIFT;
+	uint64_t words[BODY_WORDS_MAX];
+	const char *body;
+
+	recoder->left--;
+	*ret_problem = event_problem_tag;
+	if (!event_tag_is_known(tag))
+		return 1;
+	body = bodies[tag & TRACE_EVENT_KIND_MASK];
+	if (!body)
+		return 1;
+	*ret_problem = event_problem_no_stack;
+	if (!event_tag_has_stack(tag) && (pop | push))
+		return 1;
+	*ret_problem = "the buffer ends within it";
+	if (ticks == TRACE_RECORD_TICKS_LONG && !take_word(recoder, &ticks))
+		return 1;
+	if (!take_body(recoder, body, words))
+		return 1;
+	*recoder->out++ = (uint8_t)tag;
+	put_number(recoder, ticks);
+	if (event_tag_has_stack(tag)) {
+		int result = put_stack(recoder, pop, push, ret_problem);
+
+		if (result)
+			return result;
+	}
+	put_body(recoder, body, words);
+	return 0;
+}
+
+int live_records(const uint64_t *words, size_t count,
+		 struct chunk_payload *payload, const char **ret_problem)
+{
+	struct recoder recoder = { .at = words, .left = count };
+	int result = 0;
+
+	if (chunk_payload_reserve(payload, count * CODED_WORD_MAX))
+		return -ENOMEM;
+	recoder.out = payload->data;
+	payload->len = 0;
+	while (recoder.left && result == 0) {
+		result = put_record(&recoder, ret_problem);
+		/* None of a record that is not right. */
+		if (result == 0)
+			payload->len = (size_t)(recoder.out - payload->data);
+	}
+	memset(payload->data + payload->len, 0, CURSOR_SLACK);
+	vec_done(&recoder.pcs);
+	if (result == 0)
+		*ret_problem = NULL;
+	return result < 0 ? result : 0;
+}
