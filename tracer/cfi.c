@@ -22,15 +22,18 @@ bool cfi_available(void)
 
 /**
  * struct headers - a module's program headers in memory
+ * @end: addresses from here on are not the module's
  */
 struct headers {
 	const ElfW(Phdr) * first;
 	size_t count;
+	uintptr_t end;
 };
 
 /*
- * The kernel says where the program's are; a library's follow the ELF header
- * at its start, if that is loaded.
+ * The kernel says where the program's are; its segments may lie apart, and the
+ * index then knows the one with the code.  A library's follow the ELF header at
+ * its start, if that is loaded.
  *
  * Safety: the module stays mapped.  Return: none when they are not found.
  */
@@ -38,15 +41,15 @@ static struct headers find_headers(const struct dl_find_object *object)
 {
 	const struct link_map *map = object->dlfo_link_map;
 	const ElfW(Ehdr) *ehdr = object->dlfo_map_start;
-	struct headers headers = {0};
-	size_t bytes = (size_t)((const char *)object->dlfo_map_end -
-				(const char *)object->dlfo_map_start);
+	struct headers headers = {.end = (uintptr_t)object->dlfo_map_end};
+	size_t bytes = headers.end - (uintptr_t)ehdr;
 
 	if (bytes > HEADER_BYTES)
 		bytes = HEADER_BYTES;
 	if (!map->l_prev && !map->l_name[0]) {
 		headers.first = (const void *)getauxval(AT_PHDR);
 		headers.count = getauxval(AT_PHNUM);
+		headers.end = UINTPTR_MAX;
 	} else if (bytes >= sizeof(*ehdr) &&
 		   memcmp(ehdr->e_ident, ELFMAG, SELFMAG) == 0 &&
 		   ehdr->e_phentsize == sizeof(*headers.first) &&
@@ -61,9 +64,22 @@ static struct headers find_headers(const struct dl_find_object *object)
 	return headers;
 }
 
+/* Safety: pure.  Return: the segment, if it can be read; else an empty one. */
+static struct cfi_section get_segment(const struct headers *headers,
+				      const ElfW(Phdr) * ph, uintptr_t bias)
+{
+	uintptr_t start = bias + ph->p_vaddr;
+	uintptr_t end = start + ph->p_memsz;
+
+	if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_R) || end < start)
+		return (struct cfi_section){0};
+	if (end > headers->end)
+		end = headers->end;
+	return (struct cfi_section){.start = start, .end = end};
+}
+
 /*
- * The segment that holds @addr, if it can be read.  What lies between segments
- * need not be mapped.
+ * The segment that holds @addr.  What lies between segments need not be mapped.
  *
  * Safety: the module stays mapped.
  */
@@ -72,21 +88,27 @@ static struct cfi_section find_segment(const struct dl_find_object *object,
 {
 	struct headers headers = find_headers(object);
 	uintptr_t bias = object->dlfo_link_map->l_addr;
-	uintptr_t limit = (uintptr_t)object->dlfo_map_end;
 
-	if (addr < (uintptr_t)object->dlfo_map_start || addr >= limit)
-		return (struct cfi_section){0};
 	for (size_t i = 0; i < headers.count; i++) {
-		const ElfW(Phdr) *ph = &headers.first[i];
-		uintptr_t start = bias + ph->p_vaddr;
+		struct cfi_section segment =
+		    get_segment(&headers, &headers.first[i], bias);
 
-		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_R) ||
-		    addr < start || addr - start >= ph->p_memsz)
-			continue;
-		if (ph->p_memsz < limit - start)
-			limit = start + ph->p_memsz;
-		return (struct cfi_section){.start = start, .end = limit};
+		if (addr >= segment.start && addr < segment.end)
+			return segment;
 	}
+	return (struct cfi_section){0};
+}
+
+/* The segment that the file begins with.  Safety: the module stays mapped. */
+static struct cfi_section find_start(const struct dl_find_object *object)
+{
+	struct headers headers = find_headers(object);
+	uintptr_t bias = object->dlfo_link_map->l_addr;
+
+	for (size_t i = 0; i < headers.count; i++)
+		if (headers.first[i].p_type == PT_LOAD &&
+		    headers.first[i].p_offset == 0)
+			return get_segment(&headers, &headers.first[i], bias);
 	return (struct cfi_section){0};
 }
 
@@ -132,6 +154,33 @@ static uintptr_t search_table(const struct cfi_section *section,
 	return header + (uintptr_t)(intptr_t)pair[1];
 }
 
+/*
+ * Old linkers leave the table out.  Then the header says no more than where the
+ * records are, and they are read one after the other.
+ *
+ * Safety: as cfi_find().
+ */
+static enum cfi_status find_without_table(const struct dl_find_object *object,
+					  uintptr_t pc, struct cfi_row *ret)
+{
+	uintptr_t header = (uintptr_t)object->dlfo_eh_frame;
+	struct cfi_section section = find_segment(object, header);
+	struct cfi_cursor c = cfi_open(&section, header);
+	uint8_t version = cfi_u8(&c);
+	uint8_t frame_encoding = cfi_u8(&c);
+	uint8_t count_encoding = cfi_u8(&c);
+	uint8_t table_encoding = cfi_u8(&c);
+	uintptr_t frames = cfi_encoded(&section, &c, frame_encoding);
+
+	if (c.bad || version != 1 ||
+	    (count_encoding != CFI_ENC_OMIT && table_encoding != CFI_ENC_OMIT))
+		return CFI_BAD;
+	section = find_segment(object, frames);
+	if (section.start == section.end)
+		return CFI_BAD;
+	return cfi_scan(&section, frames, pc, ret);
+}
+
 /* Safety: as cfi_find().  By the table of the module. */
 static enum cfi_status find_in_table(const struct dl_find_object *object,
 				     uintptr_t pc, struct cfi_row *ret)
@@ -145,6 +194,8 @@ static enum cfi_status find_in_table(const struct dl_find_object *object,
 		return CFI_NONE;
 	section = find_segment(object, header);
 	fde = search_table(&section, header, pc, &status);
+	if (!fde && status == CFI_BAD)
+		return find_without_table(object, pc, ret);
 	if (!fde)
 		return status;
 	if (fde < section.start || fde >= section.end)
@@ -157,17 +208,14 @@ static enum cfi_status find_in_file(const struct dl_find_object *object,
 				    uintptr_t pc, struct cfi_row *ret)
 {
 	const struct link_map *map = object->dlfo_link_map;
-	uintptr_t start = (uintptr_t)object->dlfo_map_start;
-	struct cfi_section headers = find_segment(object, start);
+	struct cfi_section start = find_start(object);
 	struct cfi_module module = {
 	    .path = map->l_name,
 	    .bias = map->l_addr,
-	    .headers = (const uint8_t *)start,
-	    .header_bytes = headers.end - headers.start,
+	    .headers = (const uint8_t *)start.start,
+	    .header_bytes = start.end - start.start,
 	};
 
-	if (headers.start != start)
-		return CFI_NONE;
 	if (!map->l_prev && !map->l_name[0])
 		module.path = "/proc/self/exe";
 	/* The kernel's has a name, and no file. */

@@ -15,6 +15,7 @@ enum {
 	CLASS_COUNT = 18,
 	ARENA_BYTES = 1 << 20,
 	ARENA_PART_MAX = 64 << 10, /* larger copies are mapped by themselves */
+	BUCKET_BITS = 13,
 	PAGE = 4096,
 };
 
@@ -22,7 +23,7 @@ enum {
  * struct block - one that was registered, or room for one
  * @version: odd while it changes; readers look before and after
  * @size_class: room of @copy
- * @next:    of the same class and state, as a number from 1
+ * @next:    in its bucket, or the next unused of its class; from 1
  * @serial:  grows from one registration to the next
  * @key:     0 when nothing is registered
  * @begin:   where the program has it
@@ -46,6 +47,7 @@ struct block {
  * @blocks: BLOCK_MAX; NULL before the first
  * @count:  of blocks ever used
  * @serial: of the newest
+ * @buckets: by key, newest first, as numbers from 1
  * @unused: the first unused one of each class, as a number from 1
  * @arena:  what small copies are cut from
  */
@@ -54,6 +56,7 @@ static struct {
 	struct block *_Atomic blocks;
 	_Atomic uint32_t count;
 	uint64_t serial;
+	uint32_t buckets[1 << BUCKET_BITS];
 	uint32_t unused[CLASS_COUNT];
 	uint8_t *arena;
 	size_t arena_left;
@@ -206,6 +209,14 @@ static void end_change(struct block *block)
 	atomic_fetch_add_explicit(&block->version, 1, memory_order_release);
 }
 
+/* Safety: lock held.  Return: the first of the blocks that @key may be of. */
+static uint32_t *get_bucket(uintptr_t key)
+{
+	uint64_t h = (uint64_t)key * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &registry.buckets[h >> (64 - BUCKET_BITS)];
+}
+
 /* Safety: lock held.  Allocates: mmap. */
 static struct cfi_range add(uintptr_t key, uintptr_t begin, size_t len)
 {
@@ -223,6 +234,8 @@ static struct cfi_range add(uintptr_t key, uintptr_t begin, size_t len)
 	section = get_section(block);
 	block->range = get_range(&section);
 	end_change(block);
+	block->next = *get_bucket(key);
+	*get_bucket(key) = (uint32_t)(block - registry.blocks) + 1;
 	return block->range;
 }
 
@@ -247,21 +260,24 @@ struct cfi_range cfi_register(uintptr_t key, uintptr_t begin)
 static bool remove_newest(uintptr_t key, struct cfi_range *ret)
 {
 	struct block *blocks = registry.blocks;
-	struct block *newest = NULL;
+	uint32_t *link = get_bucket(key);
+	uint32_t number;
+	struct block *block;
 
-	for (uint32_t i = 0; i < registry.count; i++)
-		if (blocks[i].key == key &&
-		    (!newest || blocks[i].serial > newest->serial))
-			newest = &blocks[i];
-	if (!newest)
+	while (*link && blocks[*link - 1].key != key)
+		link = &blocks[*link - 1].next;
+	number = *link;
+	if (!number)
 		return false;
-	*ret = newest->range;
-	begin_change(newest);
-	newest->key = 0;
-	newest->range = (struct cfi_range){0};
-	end_change(newest);
-	newest->next = registry.unused[newest->size_class];
-	registry.unused[newest->size_class] = (uint32_t)(newest - blocks) + 1;
+	block = &blocks[number - 1];
+	*link = block->next;
+	*ret = block->range;
+	begin_change(block);
+	block->key = 0;
+	block->range = (struct cfi_range){0};
+	end_change(block);
+	block->next = registry.unused[block->size_class];
+	registry.unused[block->size_class] = number;
 	return true;
 }
 

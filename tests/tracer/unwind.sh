@@ -28,8 +28,9 @@ build_c -no-pie $no_tables -c -o "$out/middle.o" "$src/debug_frame_middle.c"
 build_c -no-pie -o "$out/debug_frame" "$src/debug_frame.c" "$out/middle.o"
 build_c $no_tables -shared -fPIC -o "$out/libmiddle.so" \
   "$src/debug_frame_middle.c"
-build_c -no-pie -rdynamic -Wl,-rpath,"$out" -o "$out/debug_frame_library" \
-  "$src/debug_frame.c" "$out/libmiddle.so"
+# Its segments lie apart.
+build_c -no-pie -rdynamic -Wl,-rpath,"$out" -Wl,-z,max-page-size=0x200000 \
+  -o "$out/debug_frame_library" "$src/debug_frame.c" "$out/libmiddle.so"
 build_c -o "$out/c_host" "$src/c_host.c" -ldl
 for bytes in 600 3000; do
   build_c -shared -fPIC -DFRAME_BYTES=$bytes -o "$out/swap_$bytes.so" \

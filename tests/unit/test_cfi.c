@@ -325,7 +325,7 @@ static void test_headers(void **state)
 			struct writer changed = w;
 
 			changed.data[i] = (uint8_t)v;
-			if (v != w.data[i] && (i == 0 || i == 3))
+			if (v != w.data[i] && (i == 0 || i == 3) && v != 0xff)
 				assert_int_not_equal(
 				    rule_kind(get_rule(&changed, 9)), RULE_RSP);
 			else
@@ -351,6 +351,25 @@ static void test_headers(void **state)
 		changed.len = len;
 		assert_int_not_equal(rule_kind(get_rule(&changed, 9)),
 				     RULE_RSP);
+	}
+}
+
+/* A header with nothing but where the records are. */
+static void test_no_table(void **state)
+{
+	const struct sample s = { PROGRAM(0x41, 0x0e, 16) };
+	struct writer w;
+
+	(void)state;
+	for (size_t i = 2; i < 4; i++) {
+		write_image(&w, &s);
+		w.data[i] = 0xff;
+		check_rule(get_rule(&w, 0), RULE_RSP, 8, RULE_SLOT_NONE);
+		check_rule(get_rule(&w, 9), RULE_RSP, 16, RULE_SLOT_NONE);
+		assert_int_equal(rule_kind(get_rule(&w, CODE_BYTES)),
+				 RULE_GUESS);
+		memset(w.data + 4, 0x7f, 4);
+		assert_int_equal(rule_kind(get_rule(&w, 9)), RULE_FAIL);
 	}
 }
 
@@ -505,6 +524,7 @@ int main(void)
 		cmocka_unit_test(test_worst_programs),
 		cmocka_unit_test(test_worst_records),
 		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_no_table),
 		cmocka_unit_test(test_flips),
 		cmocka_unit_test(test_real_tables),
 	};
