@@ -247,7 +247,7 @@ static void put_place(struct writer *w, uint64_t addr, unsigned class,
 		take_free(w, class, 0);
 	} else if (addr == w->block_end && !whim(w)) {
 		*code |= 1 << 5;
-	} else if (newer < count && !whim(w)) {
+	} else if (newer && newer < count && !whim(w)) {
 		*code |= 2 << 5;
 		bytes_varint(&w->columns[BLOCKS], newer);
 		take_free(w, class, newer);

@@ -16,16 +16,19 @@ import sys
 PREAMBLE_MAGIC = b"\x89MPROF\r\n"
 LIVE_MAGIC = b"\x89MPLIVE\n"
 CHUNK_MAGIC = b"\xfeMPchnk\n"
-CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQQQ")
+CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQIIQ")
 MASK = (1 << 64) - 1
 
-PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END = range(1, 9)
+(PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
+ COLUMNS) = range(1, 10)
 KINDS = {1: "malloc", 2: "calloc", 3: "memalign", 4: "new", 5: "free",
          6: "delete", 7: "realloc", 8: "mmap", 9: "munmap", 10: "mremap",
          11: "mallopt", 12: "rss", 13: "lost", 14: "marker"}
 NO_STACK = {"rss", "lost", "marker"}
 ALLOCATIONS = {"malloc", "calloc", "memalign", "new"}
 RELEASES = {"free", "delete"}
+TRUNCATED, NO_STACK_TAG = 0x20, 0x40
+DEPTH_MAX = 65536
 
 
 class FormatError(Exception):
@@ -174,8 +177,37 @@ class Event:
         return " ".join(parts)
 
 
+def new_event(tag, thread, tick):
+    """An event without body and stack."""
+    if tag & 0x80 or tag & 0x1f not in KINDS:
+        raise FormatError(f"bad tag {tag:#x}")
+    ev = Event()
+    ev.kind, ev.thread = KINDS[tag & 0x1f], thread
+    ev.truncated = bool(tag & TRUNCATED)
+    ev.tick = ev.end_tick = tick
+    ev.addr = ev.size = ev.slack = ev.align = ev.old = ev.fields = None
+    ev.stack = ()
+    return ev
+
+
+def has_stack(tag):
+    return not tag & NO_STACK_TAG and KINDS[tag & 0x1f] not in NO_STACK
+
+
+def change_stack(stack, pop, frames):
+    """The stack without its innermost frames, with others in their place."""
+    if pop > len(stack):
+        raise FormatError("pop is greater than the depth")
+    if not pop and not frames:
+        return stack
+    stack = stack[:len(stack) - pop] + frames
+    if len(stack) > DEPTH_MAX:
+        raise FormatError("stack too deep")
+    return stack
+
+
 def decode_events(data, thread, first_tick):
-    """Yields the events of one EVENTS payload or live buffer."""
+    """Yields the events of one EVENTS payload."""
     cur = Cursor(data)
     tick, addr, stack = first_tick, 0, []
 
@@ -186,30 +218,19 @@ def decode_events(data, thread, first_tick):
 
     while cur.pos < len(data):
         tag = cur.take(1)[0]
-        if tag & 0xc0 or tag & 0x1f not in KINDS:
-            raise FormatError(f"bad tag {tag:#x}")
-        ev = Event()
-        ev.kind, ev.thread = KINDS[tag & 0x1f], thread
-        ev.truncated = bool(tag & 0x20)
         tick += cur.varint()
-        ev.tick = ev.end_tick = tick
-        ev.addr = ev.size = ev.slack = ev.align = ev.old = ev.fields = None
-        ev.stack = ()
-        if ev.kind not in NO_STACK:
+        ev = new_event(tag, thread, tick)
+        if has_stack(tag):
             pop, push = cur.varint(), cur.varint()
             if pop > len(stack):
                 raise FormatError("pop is greater than the depth")
-            if pop:
-                stack = stack[:-pop]
-            pc = stack[-1] if stack else 0
-            if push:
-                stack = list(stack)
-                for _ in range(push):
-                    pc = (pc + cur.svarint()) & MASK
-                    stack.append(pc)
-            if len(stack) > 65536:
-                raise FormatError("stack too deep")
-            ev.stack = stack
+            kept = len(stack) - pop
+            pc = stack[kept - 1] if kept else 0
+            frames = []
+            for _ in range(push):
+                pc = (pc + cur.svarint()) & MASK
+                frames.append(pc)
+            ev.stack = stack = change_stack(stack, pop, frames)
         decode_body(ev, cur, next_addr)
         if ev.kind == "realloc":
             tick = ev.end_tick
@@ -228,7 +249,14 @@ def decode_body(ev, cur, next_addr):
         ev.end_tick = ev.tick + cur.varint()
         ev.old, ev.addr = next_addr(), next_addr()
         ev.size, ev.slack = cur.varint(), cur.varint()
-    elif kind == "mmap":
+    else:
+        decode_rare(ev, cur, next_addr)
+
+
+def decode_rare(ev, cur, next_addr):
+    """The body of what is neither allocation nor release."""
+    kind = ev.kind
+    if kind == "mmap":
         ev.addr, ev.size = next_addr(), cur.varint()
         ev.fields = (cur.varint(), cur.varint(), cur.svarint(), cur.varint())
     elif kind == "munmap":
@@ -246,6 +274,247 @@ def decode_body(ev, cur, next_addr):
         ev.fields = (cur.varint(), cur.varint())
     elif kind == "marker":
         ev.fields = (cur.take(cur.varint()),)
+
+
+class Shape:
+    """What one call site does again and again."""
+
+    def __init__(self, tag, pop, frames):
+        self.tag, self.pop, self.frames = tag, pop, frames
+        self.distance = self.size = 0
+
+
+class Columns:
+    """The state of one COLUMNS payload, step by step as the format has it."""
+
+    NAMES = ("codes", "shapes", "new_shapes", "frames", "addresses", "sizes",
+             "slacks", "blocks", "distances", "freed", "times", "bodies")
+    NONE = 65535
+
+    def __init__(self, data, thread, first_tick):
+        cur = Cursor(data)
+        self.shift, zero = cur.take(1)[0], cur.take(3)
+        count = cur.u32()
+        if self.shift > 32 or any(zero) or count < len(self.NAMES):
+            raise FormatError("head of the columns")
+        lengths = [cur.u32() for _ in range(count)]
+        for name, length in zip(self.NAMES, lengths):
+            setattr(self, name, Cursor(cur.take(length)))
+        for length in lengths[len(self.NAMES):]:
+            cur.take(length)
+        cur.done()
+        self.thread, self.first_tick = thread, first_tick
+        self.t = first_tick >> self.shift
+        self.stack = []
+        self.known, self.numbers = [], []  # shapes, addresses
+        self.successor = {}
+        self.last = self.before = self.NONE
+        self.made = []  # blocks: (address, class)
+        self.free = {}  # class: addresses, the newest last
+        self.slack = {}
+        self.end = self.last_freed = self.last_body = self.last_address = 0
+        self.pushed = 0
+
+    def events(self):
+        while self.codes.pos < len(self.codes.data):
+            yield self.event(self.codes.take(1)[0])
+        for name in self.NAMES:
+            getattr(self, name).done()
+
+    def tick(self):
+        return max(self.t << self.shift, self.first_tick)
+
+    def event(self, code):
+        shape = self.next_shape(code & 3)
+        self.t += self.times.varint()
+        ev = new_event(shape.tag, self.thread, self.tick())
+        self.pushed += len(shape.frames)
+        if self.pushed > 1 << 24:
+            raise FormatError("too many frames")
+        self.stack = change_stack(self.stack, shape.pop, shape.frames)
+        if has_stack(shape.tag):
+            ev.stack = self.stack
+        if ev.kind == "realloc":
+            self.t += self.bodies.varint()
+            ev.end_tick = self.tick()
+        in_place = ev.kind == "realloc" and code & 0x80
+        if ev.kind == "realloc":
+            ev.old = self.next_freed(shape, code, in_place)
+            self.allocate(ev, shape, code, ev.old if in_place else None)
+        elif ev.kind in RELEASES:
+            ev.addr = self.next_freed(shape, code, False)
+        elif ev.kind in ALLOCATIONS:
+            self.allocate(ev, shape, code, None)
+            if ev.kind == "memalign":
+                ev.align = self.bodies.varint()
+        else:
+            decode_rare(ev, self.bodies, self.next_body)
+        return ev
+
+    def next_shape(self, how):
+        h = ((self.last * 0x9E3779B1 + self.before * 0x85EBCA6B) &
+             0xffffffff) >> 18
+        if how == 3:
+            raise FormatError("code")
+        if how == 2:
+            shape = self.new_shape()
+            number = len(self.known)
+            if number < self.NONE:
+                self.known.append(shape)
+        else:
+            number = (struct.unpack("<H", self.shapes.take(2))[0] if how
+                      else self.successor.get(h, 0))
+            if number >= len(self.known):
+                raise FormatError("unknown shape")
+            shape = self.known[number]
+        self.successor[h] = number
+        self.before, self.last = self.last, number
+        return shape
+
+    def new_shape(self):
+        cur = self.new_shapes
+        tag, pop, push = cur.take(1)[0], cur.varint(), cur.varint()
+        if tag & 0x80 or tag & 0x1f not in KINDS or push > DEPTH_MAX:
+            raise FormatError("bad shape")
+        frames = []
+        for number in struct.unpack(f"<{push}H", self.frames.take(2 * push)):
+            if number > len(self.numbers):
+                raise FormatError("unknown address")
+            if number:
+                frames.append(self.numbers[number - 1])
+                continue
+            self.last_address = (self.last_address +
+                                 self.addresses.svarint()) & MASK
+            frames.append(self.last_address)
+            if len(self.numbers) < 65535:
+                self.numbers.append(self.last_address)
+        return Shape(tag, pop, frames)
+
+    def next_freed(self, shape, code, in_place):
+        if code & 4:
+            shape.distance = self.distances.varint()
+        if shape.distance > len(self.made):
+            raise FormatError("unknown block")
+        if not shape.distance:
+            self.last_freed = (self.last_freed + self.freed.svarint()) & MASK
+            return self.last_freed
+        addr, kind = self.made[-shape.distance]
+        if not in_place:
+            self.free[kind] = (self.free.get(kind, []) + [addr])[-16:]
+        return addr
+
+    def allocate(self, ev, shape, code, addr):
+        if code & 8:
+            shape.size = self.sizes.varint()
+        ev.size = shape.size
+        h = (ev.size * 0x9E3779B97F4A7C15 & MASK) >> 52
+        if code & 16:
+            self.slack[h] = self.slacks.varint()
+        ev.slack = self.slack.get(h, 0)
+        kind = (ev.size + ev.slack) >> 4 & 4095
+        if addr is None:
+            addr = self.place(code >> 5 & 3, kind)
+        ev.addr = addr
+        self.end = (addr + ev.size + ev.slack + 8) & MASK
+        self.made.append((addr, kind))
+
+    def place(self, how, kind):
+        if how == 1:
+            return self.end
+        if how == 3:
+            return (self.end + self.blocks.svarint()) & MASK
+        newer = self.blocks.varint() if how == 2 else 0
+        free = self.free.get(kind, [])
+        if newer >= len(free) or (how == 2 and not newer):
+            raise FormatError("no such free block")
+        return free.pop(-1 - newer)
+
+    def next_body(self):
+        self.last_body = (self.last_body + self.bodies.svarint()) & MASK
+        return self.last_body
+
+
+def decode_columns(data, thread, first_tick):
+    """Yields the events of one COLUMNS payload."""
+    columns = Columns(data, thread, first_tick)
+    yield from columns.events()
+
+
+def signed(word):
+    return word - (1 << 64) if word >> 63 else word
+
+
+def decode_records(data, thread, first_tick):
+    """Yields the events of one buffer of PATH.live."""
+    if len(data) % 8:
+        raise FormatError("a buffer ends within a word")
+    words = iter(struct.unpack(f"<{len(data) // 8}Q", data))
+    tick, stack = first_tick, []
+    for head in words:
+        try:
+            ev, stack, tick = decode_record(head, words, thread, tick, stack)
+        except StopIteration:
+            raise FormatError("a buffer ends within a record") from None
+        yield ev
+
+
+def decode_record(head, words, thread, tick, stack):
+    tag, pop, push = head & 0xff, head >> 8 & 0xffff, head >> 24 & 0xffff
+    ticks = head >> 40
+    if ticks == 0xffffff:
+        ticks = next(words)
+    tick += ticks
+    ev = new_event(tag, thread, tick)
+    decode_words(ev, words)
+    frames = [next(words) for _ in range(push)]
+    if not has_stack(tag):
+        if pop or push:
+            raise FormatError("an event without stack changes it")
+        return ev, stack, ev.end_tick
+    ev.stack = stack = change_stack(stack, pop, frames)
+    return ev, stack, ev.end_tick
+
+
+def decode_extent(ev, words):
+    word = next(words)
+    ev.size, ev.slack = word & (1 << 48) - 1, word >> 48
+    if ev.slack == 0xffff:
+        ev.slack = next(words)
+
+
+def decode_words(ev, words):
+    """The body of a record."""
+    kind = ev.kind
+    if kind in ALLOCATIONS:
+        ev.addr = next(words)
+        decode_extent(ev, words)
+        if kind == "memalign":
+            ev.align = next(words)
+    elif kind in RELEASES:
+        ev.addr = next(words)
+    elif kind == "realloc":
+        ev.old, ev.addr = next(words), next(words)
+        decode_extent(ev, words)
+        ev.end_tick = ev.tick + next(words)
+    elif kind == "mmap":
+        ev.addr, ev.size = next(words), next(words)
+        ev.fields = (next(words), next(words), signed(next(words)),
+                     next(words))
+    elif kind == "munmap":
+        ev.addr, ev.size = next(words), next(words)
+    elif kind == "mremap":
+        ev.old, old_len = next(words), next(words)
+        ev.addr, ev.size = next(words), next(words)
+        ev.fields = (old_len, next(words))
+    elif kind == "mallopt":
+        ev.fields = (signed(next(words)), signed(next(words)),
+                     signed(next(words)))
+    elif kind == "rss":
+        ev.size = next(words)
+    elif kind == "lost":
+        ev.fields = (next(words), next(words))
+    else:
+        raise FormatError(f"{kind} in a buffer")
 
 
 class Trace:
@@ -281,7 +550,7 @@ class Trace:
             "<8sHHIQQ", data[:32])
         if magic != PREAMBLE_MAGIC or order != 0x0a0b0c0d:
             raise FormatError("not a trace")
-        if major != 1 or minor != 0:
+        if major != 2 or minor != 0:
             raise FormatError("another version")
         if check != xxh64(data[:24]):
             raise FormatError("preamble checksum")
@@ -297,7 +566,8 @@ class Trace:
                 pos = len(data) if nxt < 0 else nxt
                 continue
             (_, kind, flags, thread, stored, raw, first, last, count,
-             sequence, check, reserved, _) = CHUNK_HEADER.unpack(head)
+             sequence, check, buffers, reserved,
+             _) = CHUNK_HEADER.unpack(head)
             payload = data[pos + 72:pos + 72 + stored]
             pos += 72 + stored
             if len(payload) < stored:
@@ -311,27 +581,34 @@ class Trace:
                 payload = decompress(payload, raw)
             elif raw != stored:
                 raise FormatError("raw_len differs from stored_len")
-            if kind != EVENTS and (count or sequence or first != last):
-                raise FormatError("event fields in another chunk")
             self.chunks.append((kind, thread, stored, raw))
-            self.read_payload(kind, payload, thread, first, last, count,
-                              sequence)
+            if kind in (EVENTS, COLUMNS):
+                self.read_events(kind, payload, thread, first, last, count)
+                self.note_buffers(thread, sequence, buffers or 1)
+                continue
+            if count or sequence or buffers or first != last:
+                raise FormatError("event fields in another chunk")
+            self.read_payload(kind, payload)
 
-    def read_payload(self, kind, payload, thread, first, last, count,
-                     sequence):
+    def read_events(self, kind, payload, thread, first, last, count):
         if kind == EVENTS:
-            events = list(decode_events(payload, thread, first))
-            if len(events) != count:
-                raise FormatError(f"{len(events)} events, not {count}")
-            if events and events[0].tick != first:
-                raise FormatError("first_tick")
-            if events and events[-1].end_tick != last:
-                raise FormatError("last_tick")
-            if (thread, sequence) in self.seen:
+            events, shift = list(decode_events(payload, thread, first)), 0
+        else:
+            columns = Columns(payload, thread, first)
+            events, shift = list(columns.events()), columns.shift
+        if len(events) != count:
+            raise FormatError(f"{len(events)} events, not {count}")
+        if events and events[-1].end_tick != max(first, last >> shift << shift):
+            raise FormatError("last_tick")
+        self.add_events(events)
+
+    def note_buffers(self, thread, sequence, count):
+        for number in range(sequence, sequence + count):
+            if (thread, number) in self.seen:
                 raise FormatError("sequence number twice")
-            self.seen.add((thread, sequence))
-            self.add_events(events)
-            return
+            self.seen.add((thread, number))
+
+    def read_payload(self, kind, payload):
         cur = Cursor(payload)
         if not self.process and kind != PROCESS:
             raise FormatError("PROCESS is not first")
@@ -402,7 +679,7 @@ class Trace:
             data = f.read()
         magic, major, _, stride, trace_id, _, slots = struct.unpack(
             "<8sHHIQII", data[:32])
-        if magic != LIVE_MAGIC or major != 1:
+        if magic != LIVE_MAGIC or major != 2:
             raise FormatError("not a .live file")
         if trace_id != self.trace_id:
             return
@@ -412,11 +689,13 @@ class Trace:
             off = 4096 + i * stride
             used, thread, sequence, _, first, length = struct.unpack_from(
                 "<IIIIQQ", data, off)
-            if not length or (thread, sequence) in self.seen:
+            if not used or not length or (thread, sequence) in self.seen:
                 continue
+            if used != 1 or length > stride - 4096:
+                raise FormatError("a slot's control page")
             buf = data[off + 4096:off + 4096 + length]
             self.seen.add((thread, sequence))
-            self.add_events(list(decode_events(buf, thread, first)))
+            self.add_events(list(decode_records(buf, thread, first)))
 
     def close_modules(self):
         for number, _, tick in self.unloads:
@@ -486,7 +765,7 @@ def print_summary(trace):
               max(depths))
     print("file bytes", trace.size, "per event",
           round(trace.size / max(1, len(trace.events)), 2), "raw per event",
-          round(sum(c[3] for c in trace.chunks if c[0] == EVENTS) /
+          round(sum(c[3] for c in trace.chunks if c[0] in (EVENTS, COLUMNS)) /
                 max(1, len(trace.events)), 2), "damaged", trace.damaged)
 
 
