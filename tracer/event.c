@@ -81,19 +81,19 @@ static inline void leave(void)
 static COLD struct thread *prepare(uintptr_t caller, bool stale)
 {
 	struct thread *th = tls.thread;
+	int saved = errno;
 
 	if (!modules_is_loader(caller) && modules_loader.dirty)
 		modules_scan();
 	if (!th)
 		th = thread_register();
-	if (!th) {
-		thread_count_unrecorded();
-		return NULL;
-	}
-	if (stale)
+	if (th && stale)
 		unwind_stack_reset(&th->stack);
-	if (stale || th->restart)
+	if (!th)
+		thread_count_unrecorded();
+	else if (stale || th->restart)
 		thread_flush(th);
+	errno = saved;
 	return th;
 }
 
@@ -188,13 +188,15 @@ static COLD uint64_t *put_extras(uint64_t *p, bool flushed, bool failed)
    another. */
 static COLD bool flush(struct thread *th, uintptr_t caller)
 {
-	if (!thread_flush(th)) {
+	int saved = errno;
+	bool done = thread_flush(th);
+
+	if (!done)
 		thread_count_unrecorded();
-		return false;
-	}
-	if (!modules_is_loader(caller))
+	else if (!modules_is_loader(caller))
 		modules_scan();
-	return true;
+	errno = saved;
+	return done;
 }
 
 /* Safety: inside the guard.  Return: the head word; @ticks may follow. */
@@ -306,7 +308,6 @@ static inline void commit(struct cursor *cur)
 void event_alloc(const struct event_block *block, uintptr_t caller)
 {
 	struct thread *th = enter(caller);
-	int saved = errno;
 	struct cursor cur;
 
 	if (!th)
@@ -321,18 +322,15 @@ void event_alloc(const struct event_block *block, uintptr_t caller)
 	tls.last_block = block->addr;
 	tls.serial++;
 	leave();
-	errno = saved;
 }
 
-void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
-		   uintptr_t caller)
+/* Safety: inside the guard, which it leaves. */
+static inline __attribute__((always_inline)) void
+put_free(struct thread *th, enum trace_event_kind kind, uintptr_t addr,
+	 uint64_t tick, uintptr_t caller)
 {
-	struct thread *th = enter(caller);
-	int saved = errno;
 	struct cursor cur;
 
-	if (!th)
-		return;
 	if (LIKELY(begin(&cur, th, kind, tick,
 			 options.free_stacks ? caller : 0))) {
 		*cur.p++ = addr;
@@ -341,19 +339,29 @@ void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
 	tls.last_freed = addr;
 	tls.serial++;
 	leave();
-	errno = saved;
+}
+
+void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
+		   uintptr_t caller)
+{
+	struct thread *th = enter(caller);
+
+	if (th)
+		put_free(th, kind, addr, tick, caller);
 }
 
 void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller)
 {
-	event_free_at(kind, addr, state_on() ? clock_before() : 0, caller);
+	struct thread *th = enter(caller);
+
+	if (LIKELY(th))
+		put_free(th, kind, addr, clock_before(), caller);
 }
 
 void event_realloc(uintptr_t old_addr, const struct event_block *block,
 		   uint64_t tick, uintptr_t caller)
 {
 	struct thread *th = enter(caller);
-	int saved = errno;
 	struct cursor cur;
 	uint64_t end;
 
@@ -373,13 +381,11 @@ void event_realloc(uintptr_t old_addr, const struct event_block *block,
 	tls.last_block = block->addr;
 	tls.serial++;
 	leave();
-	errno = saved;
 }
 
 void event_mmap(const struct event_map *map, uintptr_t caller)
 {
 	struct thread *th = enter(caller);
-	int saved = errno;
 	struct cursor cur;
 
 	if (!th)
@@ -394,14 +400,12 @@ void event_mmap(const struct event_map *map, uintptr_t caller)
 		commit(&cur);
 	}
 	leave();
-	errno = saved;
 }
 
 void event_munmap(uintptr_t addr, size_t length, uint64_t tick,
 		  uintptr_t caller)
 {
 	struct thread *th = enter(caller);
-	int saved = errno;
 	struct cursor cur;
 
 	if (!th)
@@ -412,13 +416,11 @@ void event_munmap(uintptr_t addr, size_t length, uint64_t tick,
 		commit(&cur);
 	}
 	leave();
-	errno = saved;
 }
 
 void event_mremap(const struct event_remap *remap, uintptr_t caller)
 {
 	struct thread *th = enter(caller);
-	int saved = errno;
 	struct cursor cur;
 
 	if (!th)
@@ -432,13 +434,11 @@ void event_mremap(const struct event_remap *remap, uintptr_t caller)
 		commit(&cur);
 	}
 	leave();
-	errno = saved;
 }
 
 void event_mallopt(int param, int value, int result, uintptr_t caller)
 {
 	struct thread *th = enter(caller);
-	int saved = errno;
 	struct cursor cur;
 
 	if (!th)
@@ -450,19 +450,16 @@ void event_mallopt(int param, int value, int result, uintptr_t caller)
 		commit(&cur);
 	}
 	leave();
-	errno = saved;
 }
 
 void event_thread_name(void)
 {
 	struct thread *th = enter(0);
-	int saved = errno;
 
 	if (!th)
 		return;
 	thread_write_own_name(th);
 	leave();
-	errno = saved;
 }
 
 void event_rss_last(void)
