@@ -12,9 +12,10 @@
 #include "tracer/unwind_verify.h"
 
 enum {
-	CAP_FIRST = 1024,
+	CAP_FIRST = 128,
 	CAP_GROWTH = 8,
-	CAP_MAX = CAP_FIRST * CAP_GROWTH * CAP_GROWTH * CAP_GROWTH,
+	CAP_MAX = CAP_FIRST * CAP_GROWTH * CAP_GROWTH * CAP_GROWTH * CAP_GROWTH,
+	FIRST_PLACE = 64, /* of the arrays, in their mapping: a cache line */
 };
 
 #if defined(__x86_64__)
@@ -61,13 +62,16 @@ size_t unwind_by_library(uintptr_t *buffer, uintptr_t caller, bool libgcc,
 /**
  * struct layout - where the arrays of a stack lie in one mapping
  *
- * Before the first frame is one that ends every search for an sp.
+ * Those that every event uses come first: while stacks are not deep they share
+ * few pages.  Before the first frame's place is one that ends every search.
  */
 struct layout {
+	size_t record_at;
 	size_t record_pcs;
 	size_t frames;
-	size_t checks;
 	size_t walked;
+	size_t words;
+	size_t read;
 	size_t other;
 	size_t buffer;
 	size_t bytes;
@@ -76,14 +80,16 @@ struct layout {
 /* Safety: pure.  The mapping for @cap frames. */
 static struct layout get_layout(size_t cap)
 {
-	struct layout l = {0};
+	size_t words_bytes =
+	    cap * UNWIND_WORDS_PER_FRAME * sizeof(struct unwind_word);
+	struct layout l = {.record_at = FIRST_PLACE};
 
-	l.frames = l.record_pcs + cap * sizeof(uintptr_t) +
-		   sizeof(struct unwind_frame);
-	l.checks = l.frames + cap * sizeof(struct unwind_frame);
-	l.walked = l.checks +
-		   cap * UNWIND_CHECKS_PER_FRAME * sizeof(struct unwind_check);
-	l.other = l.walked + cap * sizeof(struct unwind_walked);
+	l.record_pcs = l.record_at + cap * sizeof(uintptr_t);
+	l.frames = l.record_pcs + cap * sizeof(uintptr_t);
+	l.walked = l.frames + cap * sizeof(struct unwind_frame);
+	l.words = l.walked + cap * sizeof(struct unwind_walked);
+	l.read = l.words + words_bytes;
+	l.other = l.read + words_bytes;
 	l.buffer = l.other + UNWIND_BUFFER * sizeof(uintptr_t);
 	l.bytes = l.buffer + UNWIND_BUFFER * sizeof(uintptr_t);
 	return l;
@@ -98,35 +104,42 @@ static bool map_arrays(struct unwind_stack *stack, size_t cap)
 	if (!p)
 		return false;
 	stack->cap = (uint32_t)cap;
+	stack->record_at = (void *)(p + l.record_at);
+	stack->record_at[-1] = UINTPTR_MAX;
 	stack->record_pcs = (void *)(p + l.record_pcs);
 	stack->frames = (void *)(p + l.frames);
-	stack->frames[-1].sp = UINTPTR_MAX;
-	stack->checks = (void *)(p + l.checks);
 	stack->walked = (void *)(p + l.walked);
+	stack->words = (void *)(p + l.words);
+	stack->read = (void *)(p + l.read);
 	stack->other = (void *)(p + l.other);
 	stack->buffer = (void *)(p + l.buffer);
 	return true;
 }
 
-bool unwind_grow(struct unwind_stack *stack)
+bool unwind_grow(struct unwind_stack *stack, size_t walked_len,
+		 size_t read_len)
 {
 	struct unwind_stack old = *stack;
-	size_t check_count =
-	    old.record_len ? old.frames[old.record_len - 1].checks_end : 0;
+	size_t word_count =
+	    old.record_len ? old.frames[old.record_len - 1].words_end : 0;
 	bool is_other = old.pcs == old.other;
 
 	if (old.cap >= CAP_MAX ||
 	    !map_arrays(stack, (size_t)old.cap * CAP_GROWTH))
 		return false;
+	memcpy(stack->record_at, old.record_at,
+	       old.record_len * sizeof(*old.record_at));
 	memcpy(stack->record_pcs, old.record_pcs,
 	       old.record_len * sizeof(*old.record_pcs));
 	memcpy(stack->frames, old.frames, old.record_len * sizeof(*old.frames));
-	memcpy(stack->checks, old.checks, check_count * sizeof(*old.checks));
-	memcpy(stack->walked, old.walked, old.cap * sizeof(*old.walked));
+	memcpy(stack->walked, old.walked, walked_len * sizeof(*old.walked));
+	memcpy(stack->words, old.words, word_count * sizeof(*old.words));
+	memcpy(stack->read, old.read, read_len * sizeof(*old.read));
 	memcpy(stack->other, old.other, old.other_len * sizeof(*old.other));
 	stack->pcs =
 	    is_other ? stack->other : stack->record_pcs + stack->record_base;
-	pool_unmap(old.record_pcs, get_layout(old.cap).bytes);
+	pool_unmap((char *)old.record_at - FIRST_PLACE,
+		   get_layout(old.cap).bytes);
 	return true;
 }
 
@@ -143,6 +156,7 @@ bool unwind_stack_init(struct unwind_stack *stack,
 	if (!stack->cap && !map_arrays(stack, CAP_FIRST))
 		return false;
 	unwind_stack_reset(stack);
+	stack->epoch = unwind_renew_hot();
 	stack->bounds = *bounds;
 	return true;
 }
@@ -213,22 +227,19 @@ static COLD size_t get_base(const struct unwind_stack *stack)
 	return len - (UNWIND_DEPTH_MAX + UNWIND_WINDOW_MAX) / 2;
 }
 
-/* Safety: owner.  Hands the record over; @keep of its frames are old. */
-static inline void publish_record(struct unwind_stack *stack, size_t keep)
+COLD void unwind_publish(struct unwind_stack *stack, size_t keep)
 {
 	const uintptr_t *old = stack->pcs;
 	size_t old_len = stack->len;
-	size_t base = 0;
+	size_t base = get_base(stack);
 
-	if (UNLIKELY(stack->record_base ||
-		     stack->record_len > UNWIND_WINDOW_MAX))
-		base = get_base(stack);
 	stack->pcs = stack->record_pcs + base;
 	stack->len = stack->record_len - base;
 	stack->truncated = base > 0;
-	if (UNLIKELY(old == stack->other))
+	stack->failed = false;
+	if (old == stack->other)
 		keep = count_common(old, old_len, stack->pcs, stack->len);
-	else if (UNLIKELY(base != stack->record_base))
+	else if (base != stack->record_base)
 		keep = 0;
 	else
 		keep = keep > base ? keep - base : 0;
@@ -256,10 +267,12 @@ static COLD bool capture_plain(struct unwind_stack *stack,
 			       const struct unwind_state *state)
 {
 	bool truncated;
-	size_t len = unwind_plain(stack, *state, &truncated);
+	size_t len;
 
+	len = unwind_plain(stack, *state, &truncated);
 	if (!len)
 		return false;
+	stack->failed = false;
 	if (len > UNWIND_WINDOW_MAX) {
 		len = UNWIND_WINDOW_MAX;
 		truncated = true;
@@ -270,33 +283,31 @@ static COLD bool capture_plain(struct unwind_stack *stack,
 	return true;
 }
 
-/* Safety: as unwind_capture().  Return: whether the stack was taken. */
-static inline bool capture_own(struct unwind_stack *stack,
-			       const struct unwind_state *state)
+COLD void unwind_other(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
+		       uintptr_t rbp, bool failed)
 {
-	enum unwind_outcome outcome = UNWIND_FOREIGN;
-	size_t keep;
+	const struct unwind_state state = {pc, sp, rbp, false};
 
-	if (LIKELY(state->sp - stack->bounds.low <
-		   stack->bounds.high - stack->bounds.low))
-		outcome = unwind_own(stack, state, &keep);
-	if (LIKELY(outcome == UNWIND_DONE)) {
-		publish_record(stack, keep);
-		return true;
+	if (!HAVE_RULES || !rules.words || !options.own_unwinder) {
+		capture_by_library(stack, pc);
+		return;
 	}
-	if (outcome == UNWIND_FAILED && unwind_libunwind)
-		return false;
-	return capture_plain(stack, state);
+	if ((!failed || !unwind_libunwind) && capture_plain(stack, &state))
+		return;
+	fallback_count++;
+	capture_by_library(stack, pc);
 }
 
 /* Safety: as unwind_capture().  What follows a change of modules. */
 static COLD void follow_loader(struct unwind_stack *stack, uintptr_t caller)
 {
+	if (!rules.words)
+		return;
 	if (!modules_is_loader(caller) && rules_stale())
 		rules_sync();
 	if (stack->epoch == rules.epoch)
 		return;
-	stack->epoch = rules.epoch;
+	stack->epoch = unwind_renew_hot();
 	if (stack->pcs != stack->other) {
 		memcpy(stack->other, stack->pcs,
 		       stack->len * sizeof(*stack->pcs));
@@ -307,24 +318,37 @@ static COLD void follow_loader(struct unwind_stack *stack, uintptr_t caller)
 	stack->record_base = 0;
 }
 
+/* Safety: as unwind_capture(). */
+static inline void capture(struct unwind_stack *stack, uintptr_t pc,
+			   uintptr_t sp, uintptr_t rbp)
+{
+	/* Without rules there are no bounds. */
+	if (LIKELY(sp - stack->bounds.low <
+		   stack->bounds.high - stack->bounds.low))
+		unwind_own(stack, pc, sp, rbp);
+	else
+		unwind_other(stack, pc, sp, rbp, false);
+}
+
+/* Safety: as unwind_capture().  What seldom is to be done as well. */
+static COLD void capture_with_care(struct unwind_stack *stack, uintptr_t pc,
+				   uintptr_t sp, uintptr_t rbp)
+{
+	follow_loader(stack, pc);
+	capture(stack, pc, sp, rbp);
+	if (options.verify_unwind != VERIFY_NONE)
+		unwind_verify(stack, pc);
+}
+
 void unwind_capture(struct unwind_stack *stack, const struct frame_record *hook)
 {
-	const struct unwind_state state = {
-	    .pc = hook->ret, .sp = (uintptr_t)(hook + 1), .rbp = hook->next};
+	uintptr_t pc = hook->ret, sp = (uintptr_t)(hook + 1), rbp = hook->next;
 
-	stack->failed = false;
-	if (UNLIKELY(!HAVE_RULES || !rules.words || !options.own_unwinder)) {
-		capture_by_library(stack, state.pc);
-		return;
-	}
-	if (UNLIKELY(rules_stale() || stack->epoch != rules.epoch))
-		follow_loader(stack, state.pc);
-	if (UNLIKELY(!capture_own(stack, &state))) {
-		fallback_count++;
-		capture_by_library(stack, state.pc);
-	}
-	if (UNLIKELY(options.verify_unwind))
-		unwind_verify(stack, &state);
+	if (UNLIKELY(rules_stale() || stack->epoch != rules.epoch ||
+		     options.verify_unwind != VERIFY_NONE))
+		capture_with_care(stack, pc, sp, rbp);
+	else
+		capture(stack, pc, sp, rbp);
 }
 
 void unwind_report(void)

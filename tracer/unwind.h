@@ -41,7 +41,7 @@ struct frame_record {
 };
 
 struct unwind_frame;
-struct unwind_check;
+struct unwind_word;
 struct unwind_walked;
 
 /**
@@ -57,9 +57,11 @@ struct unwind_walked;
  * @record_len: frames of the record, 0: there is none
  * @record_base: leading ones not handed over, being too many
  * @record_pcs: their return addresses, outermost first
- * @frames:    their other half
- * @checks:    the words they were found by
+ * @record_at: where these were read
+ * @frames:    what else is known of them
+ * @words:     other words they were found by
  * @walked:    frames of a walk in progress, innermost first
+ * @read:      words of a walk in progress
  * @other:     a stack that is not the record's, outermost first
  * @other_len: of it
  * @buffer:    UNWIND_BUFFER elements, for the other unwinders
@@ -78,9 +80,11 @@ struct unwind_stack {
 	size_t record_len;
 	size_t record_base;
 	uintptr_t *record_pcs;
+	uintptr_t *record_at;
 	struct unwind_frame *frames;
-	struct unwind_check *checks;
+	struct unwind_word *words;
 	struct unwind_walked *walked;
+	struct unwind_word *read;
 	uintptr_t *other;
 	size_t other_len;
 	uintptr_t *buffer;
@@ -156,14 +160,32 @@ size_t unwind_libgcc(uintptr_t *buffer, size_t cap);
 size_t unwind_by_library(uintptr_t *buffer, uintptr_t caller, bool libgcc,
 			 uintptr_t **ret);
 
+enum {
+	UNWIND_HOT_BITS = 11,
+	UNWIND_HOT_LEN = 1 << UNWIND_HOT_BITS,
+};
+
+/*
+ * The rules that are used most, in little memory: of each a word with the
+ * offset from one return address to the next, where rbp is saved, and all bits
+ * of the address that the word's place does not say.
+ */
+extern _Atomic uint64_t unwind_hot[UNWIND_HOT_LEN];
+
+/* Return: the place of @pc's rule in unwind_hot.  Safety: pure. */
+static inline size_t unwind_hot_index(uintptr_t pc)
+{
+	return (pc ^ pc >> UNWIND_HOT_BITS) & (UNWIND_HOT_LEN - 1);
+}
+
 /*
  * Says that a stack will be taken whose innermost return address is @caller:
  * its rule is fetched meanwhile.  Safety: anywhere.
  */
 static inline void unwind_prefetch(uintptr_t caller)
 {
-	if (LIKELY(rules.words != NULL))
-		__builtin_prefetch((const void *)(uintptr_t)rules_set(caller));
+	__builtin_prefetch(
+	    (const void *)(uintptr_t)&unwind_hot[unwind_hot_index(caller)]);
 }
 
 #endif /* TRACER_UNWIND_H */

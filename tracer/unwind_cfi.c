@@ -4,15 +4,44 @@
 #include "tracer/compiler.h"
 #include "tracer/rules.h"
 
+enum {
+	WORD = sizeof(uintptr_t),
+
+	/* Parts of a word in unwind_hot. */
+	HOT_OFFSET_MASK = 0xffff,
+	HOT_SAVED_SHIFT = 16,
+	HOT_SAVED_MASK = 0xff,
+	HOT_TAG_SHIFT = 24,
+};
+
+_Atomic uint64_t unwind_hot[UNWIND_HOT_LEN];
+
+/* The rules.epoch that it belongs to. */
+static _Atomic uint32_t hot_epoch;
+
 /**
  * enum step - how a step went
  */
 enum step {
-	STEP_ON,      /* the state is the caller's */
-	STEP_END,     /* outermost frame; a matter of the state alone */
-	STEP_NULL,    /* outermost frame; what was read is no caller's state */
+	STEP_ON,      /* the state is the caller's, if its pc is one */
+	STEP_END,     /* this frame is the outermost */
 	STEP_FOREIGN, /* it leads where the bounds say nothing */
 	STEP_FAIL,    /* there is no rule */
+};
+
+/**
+ * struct walk - a walk in progress
+ * @pc, @sp, @rbp: its state, see struct unwind_state
+ * @len:   frames in stack->walked
+ * @words: in stack->read
+ */
+struct walk {
+	struct unwind_stack *stack;
+	uintptr_t pc;
+	uintptr_t sp;
+	uintptr_t rbp;
+	size_t len;
+	size_t words;
 };
 
 /* Safety: @addr is mapped. */
@@ -21,397 +50,496 @@ static inline uintptr_t load(uintptr_t addr)
 	return *(const volatile uintptr_t *)addr;
 }
 
-/*
- * What a frame with a plain rule reads lies between its sp and its CFA.
- * Safety: reads inside [state->sp, high) only.
- */
-static inline enum step step_by_offset(struct unwind_state *state,
-				       uintptr_t high, uint32_t rule)
+/* Safety: owner.  Frame @owner of the walk read the word at @addr. */
+static inline void add_word(struct walk *walk, uintptr_t addr, uintptr_t value,
+			    size_t owner)
 {
-	uintptr_t base = rule_kind(rule) == RULE_RSP ? state->sp : state->rbp;
-	uintptr_t cfa = base + rule_offset(rule);
-	uintptr_t saved_below = rule_slot(rule) * sizeof(uintptr_t);
-	uintptr_t size = cfa - state->sp;
-	uintptr_t saved;
+	walk->stack->read[walk->words++] = (struct unwind_word){
+	    .addr = addr, .value = value, .owner = owner};
+}
 
-	if (UNLIKELY(size < saved_below || size > high - state->sp))
-		return state->rbp == UNWIND_RBP_NONE ? STEP_END : STEP_FOREIGN;
-	saved = load(cfa - saved_below);
-	state->pc = load(cfa - sizeof(uintptr_t));
-	if (rule_slot(rule) != RULE_SLOT_NONE)
-		state->rbp = saved;
-	state->sp = cfa;
-	return LIKELY(unwind_is_pc(state->pc)) ? STEP_ON : STEP_NULL;
+/*
+ * Frame @i of the walk, found at @at, depends on its @rbp: so do the frames
+ * just inside of it that do not save rbp, and on the word that it was read
+ * from the one before those.
+ *
+ * Safety: owner.
+ */
+static inline void use_rbp(struct walk *walk, size_t i, uintptr_t at,
+			   uintptr_t rbp)
+{
+	while (i--) {
+		struct unwind_walked *frame = &walk->stack->walked[i];
+
+		if (frame->saved == UNWIND_SAVED_KNOWN)
+			return;
+		if (frame->saved != UNWIND_SAVED_NONE) {
+			add_word(walk, at - frame->saved, rbp, i);
+			return;
+		}
+		frame->use |= UNWIND_RBP_LIVE;
+		at = frame->at;
+	}
+}
+
+/* Safety: owner.  As use_rbp(), for the frame walked last. */
+static inline void use_last_rbp(struct walk *walk)
+{
+	struct unwind_walked *last = &walk->stack->walked[walk->len - 1];
+
+	last->use |= UNWIND_RBP_LIVE;
+	use_rbp(walk, walk->len - 1, last->at, last->rbp);
+}
+
+/*
+ * A frame whose rule does not say where the next one is, or says so by an rbp
+ * that is not known, is the outermost.
+ *
+ * Safety: owner.
+ */
+static enum step step_nowhere(struct walk *walk)
+{
+	if (walk->rbp != UNWIND_RBP_NONE)
+		return STEP_FOREIGN;
+	use_last_rbp(walk);
+	return STEP_END;
+}
+
+/*
+ * What a frame reads lies between its sp and its CFA.
+ * Safety: reads inside [walk->sp, high) only.
+ */
+static enum step step_by_offset(struct walk *walk, uint32_t rule)
+{
+	struct unwind_walked *last = &walk->stack->walked[walk->len - 1];
+	bool by_rbp = rule_kind(rule) == RULE_RBP;
+	uintptr_t cfa = (by_rbp ? walk->rbp : walk->sp) + rule_offset(rule);
+	uintptr_t saved_below = rule_slot(rule) * WORD;
+	uintptr_t size = cfa - walk->sp;
+
+	if (size < saved_below || size > walk->stack->bounds.high - walk->sp)
+		return step_nowhere(walk);
+	if (by_rbp)
+		use_last_rbp(walk);
+	if (rule_slot(rule) != RULE_SLOT_NONE) {
+		last->saved = (uint32_t)(saved_below - WORD);
+		walk->rbp = load(cfa - saved_below);
+	} else if (!by_rbp) {
+		last->saved = UNWIND_SAVED_NONE;
+	}
+	walk->pc = load(cfa - WORD);
+	walk->sp = cfa;
+	return STEP_ON;
 }
 
 /* Safety: as step_by_offset(). */
-static enum step step_realigned(struct unwind_state *state, uintptr_t high,
-				uint32_t rule)
+static enum step step_realigned(struct walk *walk, uint32_t rule)
 {
-	uintptr_t slot = state->rbp - rule_offset(rule);
+	uintptr_t high = walk->stack->bounds.high;
+	uintptr_t rbp = walk->rbp;
+	uintptr_t slot = rbp - rule_offset(rule);
 	uintptr_t cfa;
 
-	if (slot < state->sp || slot > state->rbp ||
-	    state->rbp > high - sizeof(uintptr_t))
+	if (slot < walk->sp || slot > rbp || rbp > high - WORD)
 		return STEP_FOREIGN;
 	cfa = load(slot);
-	if (cfa > high || cfa <= state->rbp || cfa % sizeof(uintptr_t))
+	if (cfa > high || cfa <= rbp || cfa % WORD)
 		return STEP_FOREIGN;
-	state->pc = load(cfa - sizeof(uintptr_t));
-	state->rbp = load(state->rbp);
-	state->sp = cfa;
-	return unwind_is_pc(state->pc) ? STEP_ON : STEP_NULL;
+	walk->pc = load(cfa - WORD);
+	walk->rbp = load(rbp);
+	walk->sp = cfa;
+	use_last_rbp(walk);
+	add_word(walk, slot, cfa, walk->len - 1);
+	add_word(walk, rbp, walk->rbp, walk->len - 1);
+	return STEP_ON;
 }
 
 /* Safety: as step_by_offset(). */
-static enum step step_signal(struct unwind_state *state, uintptr_t high)
+static enum step step_guess(struct walk *walk)
 {
-	uintptr_t context = state->sp;
-	uintptr_t sp;
+	uintptr_t record = walk->rbp;
+	uintptr_t next;
 
-	if (high - context < RULE_UCONTEXT_RIP + sizeof(uintptr_t))
+	if (record < walk->sp ||
+	    record > walk->stack->bounds.high - 2 * WORD || record % WORD) {
+		use_last_rbp(walk);
+		return STEP_END;
+	}
+	next = load(record);
+	walk->rbp = unwind_link(record, next);
+	walk->pc = load(record + WORD);
+	walk->sp = record + 2 * WORD;
+	use_last_rbp(walk);
+	add_word(walk, record, next, walk->len - 1);
+	return STEP_ON;
+}
+
+static enum step step(struct walk *walk, uint32_t rule);
+
+/*
+ * Through a signal trampoline, to what it interrupted and further.  That is
+ * not a call: its rule has another key, its pc was not read below its sp, and
+ * it is never taken for a frame of the record.  So it is stepped over here.
+ *
+ * Safety: as step_by_offset().
+ */
+static enum step step_signal(struct walk *walk)
+{
+	struct unwind_stack *stack = walk->stack;
+	uintptr_t high = stack->bounds.high;
+	uintptr_t context = walk->sp;
+	uintptr_t sp;
+	uint32_t rule;
+
+	if (high - context < RULE_UCONTEXT_RIP + WORD)
 		return STEP_FOREIGN;
 	sp = load(context + RULE_UCONTEXT_RSP);
 	if (sp <= context || sp >= high)
 		return STEP_FOREIGN;
-	state->pc = load(context + RULE_UCONTEXT_RIP);
-	state->rbp = load(context + RULE_UCONTEXT_RBP);
-	state->sp = sp;
-	return unwind_is_pc(state->pc) ? STEP_ON : STEP_NULL;
-}
-
-/* Safety: as step_by_offset(). */
-static enum step step_guess(struct unwind_state *state, uintptr_t high)
-{
-	uintptr_t record = state->rbp;
-
-	if (record < state->sp || record > high - 2 * sizeof(uintptr_t) ||
-	    record % sizeof(uintptr_t))
+	walk->pc = load(context + RULE_UCONTEXT_RIP);
+	walk->rbp = load(context + RULE_UCONTEXT_RBP);
+	walk->sp = sp;
+	add_word(walk, context + RULE_UCONTEXT_RIP, walk->pc, walk->len - 1);
+	add_word(walk, context + RULE_UCONTEXT_RSP, sp, walk->len - 1);
+	add_word(walk, context + RULE_UCONTEXT_RBP, walk->rbp, walk->len - 1);
+	if (!unwind_is_pc(walk->pc))
 		return STEP_END;
-	state->rbp = unwind_link(record, load(record));
-	state->pc = load(record + sizeof(uintptr_t));
-	state->sp = record + 2 * sizeof(uintptr_t);
-	return unwind_is_pc(state->pc) ? STEP_ON : STEP_NULL;
-}
-
-static enum step step_special(struct unwind_stack *stack,
-			      struct unwind_state *state, size_t *len);
-
-/*
- * An interrupted frame is not a call's: its rule has another key, and it is
- * never taken for a frame of the record.  So it is stepped over here.
- *
- * Safety: as step_by_offset().
- */
-static enum step step_interrupted(struct unwind_stack *stack,
-				  struct unwind_state *state, size_t *len)
-{
-	struct unwind_walked *frame;
-
-	if (*len == stack->cap && !unwind_grow(stack))
+	if (walk->len == stack->cap &&
+	    !unwind_grow(stack, walk->len, walk->words))
 		return STEP_FAIL;
-	frame = &stack->walked[(*len)++];
-	*frame = (struct unwind_walked){.pc = state->pc,
-					.sp = state->sp,
-					.rbp = state->rbp,
-					.exact = UNWIND_NEVER_EQUAL,
-					.rule = rules_get(state->pc + 1)};
-	if (rule_kind(frame->rule) <= RULE_RBP)
-		return step_by_offset(state, stack->bounds.high, frame->rule);
-	return step_special(stack, state, len);
+	rule = rules_get(walk->pc + 1);
+	stack->walked[walk->len++] =
+	    (struct unwind_walked){.pc = walk->pc,
+				   .at = context + RULE_UCONTEXT_RIP,
+				   .rbp = walk->rbp,
+				   .saved = UNWIND_SAVED_KNOWN,
+				   .use = UNWIND_NEVER_EQUAL};
+	return step(walk, rule);
 }
 
 /*
- * A step by a rule of another kind, that of the frame walked last.
+ * A step by @rule, that of the frame walked last.
  * Safety: as step_by_offset().
  */
-static NOINLINE enum step step_special(struct unwind_stack *stack,
-				       struct unwind_state *state, size_t *len)
+static NOINLINE enum step step(struct walk *walk, uint32_t rule)
 {
-	uint32_t rule = stack->walked[*len - 1].rule;
-	uintptr_t high = stack->bounds.high;
-	enum step how;
-
 	switch (rule_kind(rule)) {
+	case RULE_RSP:
+	case RULE_RBP:
+		return step_by_offset(walk, rule);
 	case RULE_GUESS:
-		return step_guess(state, high);
+		return step_guess(walk);
 	case RULE_END:
 		return STEP_END;
 	case RULE_SIGNAL:
-		how = step_signal(state, high);
-		return how == STEP_ON ? step_interrupted(stack, state, len)
-				      : how;
+		return step_signal(walk);
 	case RULE_REALIGN:
-		return step_realigned(state, high, rule);
+		return step_realigned(walk, rule);
 	case RULE_NONE:
-	case RULE_RSP:
-	case RULE_RBP:
 	case RULE_FAIL:
 	default:
 		return STEP_FAIL;
 	}
 }
 
+/* Safety: as count_frames().  Return: whether one of four frames changed. */
+static inline bool is_changed(const uintptr_t *at, const uintptr_t *pcs)
+{
+	return ((load(at[0]) ^ pcs[0]) | (load(at[1]) ^ pcs[1]) |
+		(load(at[2]) ^ pcs[2]) | (load(at[3]) ^ pcs[3])) != 0;
+}
+
 /*
  * Safety: all addresses lie above the present sp, in the thread's own stack.
- * Return: how many leading checks hold.
+ * Return: of @n frames, how many outer ones were found where they still are.
  */
-static inline size_t verify(const struct unwind_check *checks, size_t len)
+static inline size_t count_frames(const uintptr_t *at, const uintptr_t *pcs,
+				  size_t n)
 {
 	size_t i = 0;
 
-	for (; i + 4 <= len; i += 4) {
-		const struct unwind_check *c = checks + i;
-		uintptr_t wrong = (load(c[0].addr) ^ c[0].value) |
-				  (load(c[1].addr) ^ c[1].value) |
-				  (load(c[2].addr) ^ c[2].value) |
-				  (load(c[3].addr) ^ c[3].value);
-
-		if (wrong)
-			break;
-	}
-	while (i < len && load(checks[i].addr) == checks[i].value)
+	while (i + 4 <= n && !is_changed(at + i, pcs + i))
+		i += 4;
+	while (i < n && load(at[i]) == pcs[i])
 		i++;
 	return i;
 }
 
 /*
- * The outer part of the record that is still true.  Frames inside of the
- * present sp are gone, and their words may be too.
- *
- * Safety: owner.  Return: number of frames.
+ * Safety: as count_frames().
+ * Return: of @n frames, how many outer ones have not read a changed word.
  */
-static inline size_t count_intact(const struct unwind_stack *stack,
-				  uintptr_t sp)
+static inline size_t count_by_words(const struct unwind_word *words, size_t len,
+				    size_t n)
 {
-	const struct unwind_frame *frames = stack->frames;
-	size_t n = stack->record_len;
-	size_t checks, intact;
-
-	while (frames[n - 1].sp < sp)
-		n--;
-	if (!n)
-		return 0;
-	checks = frames[n - 1].checks_end;
-	intact = verify(stack->checks, checks);
-	if (intact < checks)
-		while (n && frames[n - 1].checks_end > intact)
-			n--;
+	for (size_t i = 0; i < len; i++)
+		if (UNLIKELY(load(words[i].addr) != words[i].value))
+			return words[i].owner;
 	return n;
 }
 
 /*
- * Whether frame @i of the record is the state, a call's.  There may be no such
- * frame: the one before the first has an sp that no state has.
+ * The outer part of the record that is still true.  Frames inside of @at are
+ * gone, and their words may be too.
+ *
+ * Safety: owner.  Return: number of frames.
+ */
+static inline size_t count_intact(const struct unwind_stack *stack,
+				  uintptr_t at)
+{
+	size_t n = stack->record_len;
+
+	while (stack->record_at[n - 1] < at)
+		n--;
+	n = count_frames(stack->record_at, stack->record_pcs, n);
+	if (n)
+		n = count_by_words(stack->words, stack->frames[n - 1].words_end,
+				   n);
+	return n;
+}
+
+/*
+ * Enters the words that were read by the @len frames entered last.
+ * Safety: owner.
+ */
+static NOINLINE void enter_words(struct walk *walk, size_t keep)
+{
+	struct unwind_stack *stack = walk->stack;
+	const struct unwind_word *word = stack->read + walk->words;
+	uint32_t end = keep ? stack->frames[keep - 1].words_end : 0;
+
+	for (size_t i = walk->len; i-- > 0; keep++) {
+		while (word > stack->read && word[-1].owner == i) {
+			word--;
+			stack->words[end] = *word;
+			stack->words[end++].owner = keep;
+		}
+		stack->frames[keep].words_end = end;
+	}
+}
+
+/*
+ * Adds walked frames to the @keep outer ones, from the outside in.
+ * Safety: owner.
+ */
+static inline void extend(struct walk *walk, size_t keep)
+{
+	struct unwind_stack *stack = walk->stack;
+	const struct unwind_walked *walked = stack->walked;
+	const struct unwind_walked *end = walked + walk->len;
+	uintptr_t *at = stack->record_at + keep;
+	uintptr_t *pcs = stack->record_pcs + keep;
+	struct unwind_frame *frame = stack->frames + keep;
+	uint32_t words_end = keep ? frame[-1].words_end : 0;
+
+	stack->record_len = keep + walk->len;
+	while (end-- > walked) {
+		*at++ = end->at;
+		*pcs++ = end->pc;
+		frame->rbp = end->rbp;
+		frame->words_end = words_end;
+		frame->use = end->use;
+		frame++;
+	}
+	if (UNLIKELY(walk->words))
+		enter_words(walk, keep);
+}
+
+COLD uint32_t unwind_renew_hot(void)
+{
+	uint32_t epoch = rules.epoch;
+
+	if (hot_epoch == epoch)
+		return epoch;
+	for (size_t i = 0; i < UNWIND_HOT_LEN; i++)
+		atomic_store_explicit(&unwind_hot[i], 0, memory_order_relaxed);
+	hot_epoch = epoch;
+	return epoch;
+}
+
+/* Return: @pc's place in unwind_hot.  Safety: pure. */
+static inline _Atomic uint64_t *get_hot(uintptr_t pc)
+{
+	return &unwind_hot[unwind_hot_index(pc)];
+}
+
+/*
+ * The bits of @pc that its place does not say, so that a word that is no
+ * address finds nothing: an empty place holds 0.
  *
  * Safety: pure.
  */
-static inline bool is_equal(const struct unwind_stack *stack, size_t i,
-			    const struct unwind_state *state)
+static inline uint64_t get_hot_tag(uintptr_t pc)
 {
-	const struct unwind_frame *frame = &stack->frames[i];
-
-	if (frame->sp != state->sp || stack->record_pcs[i] != state->pc)
-		return false;
-	return frame->use == 0 ||
-	       (frame->use == UNWIND_RBP_LIVE && frame->rbp == state->rbp);
+	return (uint64_t)(pc >> UNWIND_HOT_BITS) + 1;
 }
 
 /*
- * The words that lead from @frame to @outer, by a rule of another kind.
- * Safety: pure.  Return: the next free check.
- */
-static NOINLINE struct unwind_check *
-add_special(struct unwind_check *check, const struct unwind_walked *frame,
-	    const struct unwind_state *outer)
-{
-	uintptr_t context = frame->sp;
-
-	if (rule_kind(frame->rule) == RULE_SIGNAL) {
-		check[0].addr = context + RULE_UCONTEXT_RIP;
-		check[1].addr = context + RULE_UCONTEXT_RSP;
-		check[2].addr = context + RULE_UCONTEXT_RBP;
-	} else {
-		check[0].addr = outer->sp - sizeof(uintptr_t);
-		check[1].addr = frame->rbp;
-		check[2].addr = frame->rbp;
-		if (rule_kind(frame->rule) == RULE_REALIGN)
-			check[2].addr -= rule_offset(frame->rule);
-	}
-	for (int i = 0; i < 3; i++)
-		check[i].value = load(check[i].addr);
-	return check + 3;
-}
-
-/**
- * struct outer - the frame that the next one is entered inside of
- * @use: what its rbp is to it and those outside, enum unwind_use
- */
-struct outer {
-	struct unwind_state state;
-	uint32_t use;
-};
-
-/*
- * Adds walked frames to the @keep outer ones, from the outside in, with the
- * words that lead from each to the one before.  An rbp that no frame outside
- * depends on may change.
+ * Enters a rule that was looked up in @epoch.  One that has been forgotten
+ * since is taken out again: whoever empties the table does so in a later epoch.
  *
- * Safety: owner.
+ * Safety: racing threads lose entries, never mix them up.
  */
-static inline void extend(struct unwind_stack *stack, size_t keep,
-			  const struct unwind_walked *frame,
-			  struct unwind_check *check, struct outer outer)
+static void enter_hot(uintptr_t pc, uint32_t rule, uint32_t epoch)
 {
-	uintptr_t sp = outer.state.sp;
-	uintptr_t pc = outer.state.pc;
-	uintptr_t rbp = outer.state.rbp;
-	uint32_t live = outer.use & UNWIND_RBP_LIVE;
-	size_t i = keep;
+	uintptr_t saved = (rule_slot(rule) - RULE_SLOT_NONE) * WORD;
 
-	while (frame-- > stack->walked) {
-		enum rule_kind kind = rule_kind(frame->rule);
-		uintptr_t slot = rule_slot(frame->rule);
-
-		if (LIKELY(kind <= RULE_RBP)) {
-			check->addr = sp - sizeof(uintptr_t);
-			check->value = pc;
-			check++;
-			if (slot != RULE_SLOT_NONE) {
-				check->addr = sp - slot * sizeof(uintptr_t);
-				check->value = rbp;
-				check += live;
-				live = 0;
-			}
-			live |= kind == RULE_RBP;
-		} else {
-			struct unwind_state caller = {pc, sp, rbp, false};
-
-			check = add_special(check, frame, &caller);
-			live = kind != RULE_SIGNAL;
-		}
-		pc = frame->pc;
-		sp = frame->sp;
-		rbp = frame->rbp;
-		stack->record_pcs[i] = pc;
-		stack->frames[i].sp = sp;
-		stack->frames[i].rbp = rbp;
-		stack->frames[i].checks_end = (uint32_t)(check - stack->checks);
-		stack->frames[i].use = live | frame->exact;
-		i++;
-	}
-	stack->record_len = i;
-}
-
-/* Safety: owner.  The walk met frame @keep - 1 of the record. */
-static inline void extend_kept(struct unwind_stack *stack, size_t keep,
-			       size_t len)
-{
-	const struct unwind_frame *kept = &stack->frames[keep - 1];
-	struct outer outer = {.use = kept->use};
-
-	outer.state.pc = stack->record_pcs[keep - 1];
-	outer.state.sp = kept->sp;
-	outer.state.rbp = kept->rbp;
-	extend(stack, keep, stack->walked + len,
-	       stack->checks + kept->checks_end, outer);
-}
-
-/*
- * The walk came to an end.  The outermost frame ended it for its own state,
- * or for the words that make up @null.
- *
- * Safety: owner.
- */
-static COLD void extend_root(struct unwind_stack *stack, size_t len,
-			     const struct unwind_state *null)
-{
-	const struct unwind_walked *root = &stack->walked[len - 1];
-	struct outer outer = {0};
-
-	if (null) {
-		outer.state = *null;
-		extend(stack, 0, stack->walked + len, stack->checks, outer);
+	if (rule_kind(rule) != RULE_RSP || !unwind_is_pc(pc) ||
+	    rule_offset(rule) > HOT_OFFSET_MASK || saved > HOT_SAVED_MASK)
 		return;
-	}
-	outer.state =
-	    (struct unwind_state){root->pc, root->sp, root->rbp, false};
-	outer.use = rule_kind(root->rule) == RULE_END ? 0 : UNWIND_RBP_LIVE;
-	stack->record_pcs[0] = root->pc;
-	stack->frames[0] = (struct unwind_frame){
-	    .sp = root->sp, .rbp = root->rbp, .use = outer.use | root->exact};
-	extend(stack, 1, root, stack->checks, outer);
+	atomic_store_explicit(get_hot(pc),
+			      get_hot_tag(pc) << HOT_TAG_SHIFT |
+				  saved << HOT_SAVED_SHIFT | rule_offset(rule),
+			      memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (rules.epoch != epoch)
+		atomic_store_explicit(get_hot(pc), 0, memory_order_relaxed);
 }
 
 /*
- * Follows rules from *@state on until it is that of a frame below @n in the
- * record, or nothing follows.
+ * The rule of a frame that unwind_hot does not have.
+ * Safety: as rules_get().
+ */
+static NOINLINE uint32_t get_rule(uintptr_t pc)
+{
+	uint32_t epoch = rules.epoch;
+	uint32_t rule = rules_get(pc);
+
+	enter_hot(pc, rule, epoch);
+	return rule;
+}
+
+/*
+ * One step of follow(), whatever there is to be done for it.
+ *
+ * Safety: as step_by_offset().
+ */
+static NOINLINE enum step step_slowly(struct walk *walk)
+{
+	struct unwind_stack *stack = walk->stack;
+
+	if (walk->len && !unwind_is_pc(walk->pc)) {
+		/* The frame before was the last one, for what it read. */
+		add_word(walk, walk->sp - WORD, walk->pc, walk->len - 1);
+		return STEP_END;
+	}
+	if (walk->len == stack->cap &&
+	    !unwind_grow(stack, walk->len, walk->words))
+		return STEP_FAIL;
+	stack->walked[walk->len++] =
+	    (struct unwind_walked){.pc = walk->pc,
+				   .at = walk->sp - WORD,
+				   .rbp = walk->rbp,
+				   .saved = UNWIND_SAVED_KNOWN};
+	return step(walk, get_rule(walk->pc));
+}
+
+/* Safety: pure.  Return: whether @frame is as good with this @rbp. */
+static inline bool is_equal(const struct unwind_frame *frame, uintptr_t rbp)
+{
+	return LIKELY(frame->use == 0) ||
+	       (frame->use == UNWIND_RBP_LIVE && frame->rbp == rbp);
+}
+
+/*
+ * Follows rules until the state is that of a frame below @n in the record, or
+ * nothing follows.
  *
  * Safety: as unwind_own().  Return: STEP_ON when the record was met, in frame
  * *@ret_keep - 1.
  */
-static inline enum step walk(struct unwind_stack *stack,
-			     struct unwind_state *state, size_t n,
-			     size_t *ret_keep, size_t *ret_len)
+static inline enum step follow(struct walk *walk, uintptr_t pc, uintptr_t at,
+			       uintptr_t rbp, size_t n, size_t *ret_keep)
 {
-	struct unwind_state at = *state, copy;
-	uintptr_t high = stack->bounds.high;
+	struct unwind_stack *stack = walk->stack;
+	const uintptr_t last = stack->bounds.high - WORD;
+	const uintptr_t *record_at = stack->record_at;
+	const uintptr_t *record_pcs = stack->record_pcs;
+	struct unwind_walked *frame = stack->walked;
+	const struct unwind_walked *end = frame + stack->cap;
 	enum step how = STEP_ON;
-	size_t len = 0;
 
 	for (;;) {
-		struct unwind_walked *frame;
+		uintptr_t next, saved;
+		uint64_t hot;
 
-		while (stack->frames[n - 1].sp < at.sp)
+		/* Before the first frame is one that no state is equal to. */
+		while (record_at[n - 1] < at)
 			n--;
-		if (is_equal(stack, n - 1, &at))
+		if (record_at[n - 1] == at && record_pcs[n - 1] == pc &&
+		    is_equal(&stack->frames[n - 1], rbp))
 			break;
-		if (UNLIKELY(len == stack->cap) && !unwind_grow(stack)) {
-			how = STEP_FAIL;
-			break;
+		hot = atomic_load_explicit(get_hot(pc), memory_order_relaxed);
+		next = at + (hot & HOT_OFFSET_MASK);
+		if (UNLIKELY(hot >> HOT_TAG_SHIFT != get_hot_tag(pc) ||
+			     next > last || frame == end)) {
+			walk->pc = pc;
+			walk->sp = at + WORD;
+			walk->rbp = rbp;
+			walk->len = (size_t)(frame - stack->walked);
+			how = step_slowly(walk);
+			pc = walk->pc;
+			at = walk->sp - WORD;
+			rbp = walk->rbp;
+			record_at = stack->record_at;
+			record_pcs = stack->record_pcs;
+			frame = stack->walked + walk->len;
+			end = stack->walked + stack->cap;
+			if (UNLIKELY(how != STEP_ON))
+				break;
+			continue;
 		}
-		frame = &stack->walked[len++];
-		frame->pc = at.pc;
-		frame->sp = at.sp;
-		frame->rbp = at.rbp;
-		frame->exact = 0;
-		frame->rule = rules_get(at.pc);
-		if (LIKELY(rule_kind(frame->rule) <= RULE_RBP)) {
-			how = step_by_offset(&at, high, frame->rule);
-		} else {
-			copy = at;
-			how = step_special(stack, &copy, &len);
-			at = copy;
-		}
-		if (UNLIKELY(how != STEP_ON))
-			break;
+		hot = hot >> HOT_SAVED_SHIFT & HOT_SAVED_MASK;
+		frame->pc = pc;
+		frame->at = at;
+		frame->rbp = rbp;
+		frame->saved = (uint32_t)hot;
+		frame->use = 0;
+		frame++;
+		saved = load(next - hot);
+		pc = load(next);
+		at = next;
+		if (hot != UNWIND_SAVED_NONE)
+			rbp = saved;
 	}
-	*state = at;
+	walk->len = (size_t)(frame - stack->walked);
+	if (how == STEP_ON && UNLIKELY(stack->frames[n - 1].use))
+		use_rbp(walk, walk->len, at, rbp);
 	*ret_keep = n;
-	*ret_len = len;
 	return how;
 }
 
-enum unwind_outcome unwind_own(struct unwind_stack *stack,
-			       const struct unwind_state *start,
-			       size_t *ret_keep)
+void unwind_own(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
+		uintptr_t rbp)
 {
-	struct unwind_state state = *start;
-	size_t n = count_intact(stack, state.sp);
-	size_t len;
-	enum step how = walk(stack, &state, n, &n, &len);
+	struct walk walk;
+	enum step how;
+	size_t n;
 
-	if (UNLIKELY(how >= STEP_FOREIGN))
-		return how == STEP_FAIL ? UNWIND_FAILED : UNWIND_FOREIGN;
+	walk.stack = stack;
+	walk.words = 0;
+	n = count_intact(stack, sp - WORD);
+	how = follow(&walk, pc, sp - WORD, rbp, n, &n);
+	if (UNLIKELY(how >= STEP_FOREIGN)) {
+		unwind_other(stack, pc, sp, rbp, how == STEP_FAIL);
+		return;
+	}
 	if (UNLIKELY(how != STEP_ON))
 		n = 0;
-	while (UNLIKELY(n + len > stack->cap))
-		if (!unwind_grow(stack))
-			return UNWIND_FAILED;
-	if (LIKELY(how == STEP_ON))
-		extend_kept(stack, n, len);
-	else
-		extend_root(stack, len, how == STEP_NULL ? &state : NULL);
-	*ret_keep = n;
-	return UNWIND_DONE;
+	while (UNLIKELY(n + walk.len > stack->cap)) {
+		if (!unwind_grow(stack, walk.len, walk.words)) {
+			unwind_other(stack, pc, sp, rbp, true);
+			return;
+		}
+	}
+	extend(&walk, n);
+	if (UNLIKELY(stack->pcs != stack->record_pcs ||
+		     stack->record_len > UNWIND_WINDOW_MAX)) {
+		unwind_publish(stack, n);
+		return;
+	}
+	stack->len = stack->record_len;
+	stack->keep = n;
+	stack->truncated = false;
+	stack->failed = false;
 }

@@ -40,39 +40,44 @@ struct unwind_state {
 
 /**
  * struct unwind_walked - a frame as it was found
- * @exact: UNWIND_NEVER_EQUAL for an interrupted frame, else 0
+ * @at:   where its pc was read: right below its sp, but for an interrupted one
+ * @saved: where it left its caller's rbp: bytes below the next frame's @at
+ * @use:  enum unwind_use
  */
 struct unwind_walked {
 	uintptr_t pc;
-	uintptr_t sp;
+	uintptr_t at;
 	uintptr_t rbp;
-	uint32_t rule;
-	uint32_t exact;
-};
-
-/**
- * struct unwind_frame - a frame in the record
- * @checks_end: of the record's checks, those of this frame and of the frames
- *              outside of it
- * @use:        enum unwind_use
- */
-struct unwind_frame {
-	uintptr_t sp;
-	uintptr_t rbp;
-	uint32_t checks_end;
+	uint32_t saved;
 	uint32_t use;
 };
 
 /**
- * struct unwind_check - a word that was read
+ * struct unwind_frame - a frame in the record
+ * @words_end: of the record's words, those of this frame and of the frames
+ *             outside of it
+ * @use:       enum unwind_use
  */
-struct unwind_check {
+struct unwind_frame {
+	uintptr_t rbp;
+	uint32_t words_end;
+	uint32_t use;
+};
+
+/**
+ * struct unwind_word - a word that was read, other than a frame's pc
+ * @owner: frame that read it to find the one outside of it; in the record its
+ *         index, in a walk its number
+ */
+struct unwind_word {
 	uintptr_t addr;
 	uintptr_t value;
+	size_t owner;
 };
 
 enum {
-	UNWIND_CHECKS_PER_FRAME = 3,
+	UNWIND_WORDS_PER_FRAME = 4,
+	UNWIND_SAVED_NONE = 0,   /* nowhere: rbp is as it was */
 	UNWIND_ADDRESS_BITS = 47,  /* of what programs may map */
 	UNWIND_FAR = 64 << 10,     /* from sp to a guessed frame record */
 	UNWIND_RBP_NONE = 0,       /* where the frame pointer is not known */
@@ -80,24 +85,32 @@ enum {
 	UNWIND_GUESS_MAX = 0x4000, /* bytes between frames linked by rbp */
 };
 
-enum unwind_outcome {
-	UNWIND_DONE,    /* the record is the stack */
-	UNWIND_FOREIGN, /* another stack is involved: walk without the record */
-	UNWIND_FAILED,  /* no rule can express some frame */
-};
+/* Depends on rbp, and words that say so were added. */
+#define UNWIND_SAVED_KNOWN UINT32_MAX
 
 /**
- * unwind_own() - walk the thread's own stack, reusing the record
- * @start: the hook's caller; sp lies within the bounds
+ * unwind_own() - take the thread's own stack, reusing the record
+ * @pc, @sp, @rbp: the hook's caller's; @sp lies within the bounds
  *
- * On UNWIND_DONE the record is the present stack, and *@ret_keep of its outer
- * frames are as they were.  Otherwise it is as it was.
+ * Leaves to unwind_other() what the record cannot serve.
  *
  * Safety: as unwind_capture().  Reads only between sp and the stack's end.
  */
-enum unwind_outcome unwind_own(struct unwind_stack *stack,
-			       const struct unwind_state *start,
-			       size_t *ret_keep);
+void unwind_own(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
+		uintptr_t rbp);
+
+/*
+ * Takes a stack without the record: no rule can express some frame, @failed,
+ * or it is not the thread's own.  Safety: as unwind_capture().
+ */
+void unwind_other(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
+		  uintptr_t rbp, bool failed);
+
+/*
+ * Hands the record over, @keep of whose frames are old, where the stack before
+ * was not the record or the record is too deep.  Safety: owner.
+ */
+void unwind_publish(struct unwind_stack *stack, size_t keep);
 
 /**
  * unwind_plain() - walk any stack, frame by frame
@@ -113,10 +126,20 @@ size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
 		    bool *ret_truncated);
 
 /*
- * Makes room for more frames.  Safety: allocates: mmap.
+ * Empties unwind_hot if rules were forgotten since.
+ *
+ * Safety: anywhere.  Return: the epoch it is of.
+ */
+uint32_t unwind_renew_hot(void);
+
+/*
+ * Makes room for more frames; keeps the first of @walked and @read.
+ *
+ * Safety: allocates: mmap.
  * Return: false when there is no memory or the limit is reached.
  */
-bool unwind_grow(struct unwind_stack *stack);
+bool unwind_grow(struct unwind_stack *stack, size_t walked_len,
+		 size_t read_len);
 
 /* Return: whether @pc can be an address of code.  Safety: pure. */
 static inline bool unwind_is_pc(uintptr_t pc)

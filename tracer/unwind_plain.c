@@ -140,7 +140,7 @@ size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
 
 	*ret_truncated = false;
 	do {
-		if (len == stack->cap && !unwind_grow(stack)) {
+		if (len == stack->cap && !unwind_grow(stack, len, 0)) {
 			*ret_truncated = true;
 			break;
 		}

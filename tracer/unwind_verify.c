@@ -84,11 +84,11 @@ static COLD void report(const struct unwind_stack *stack,
 	log_frames("theirs,", theirs, len, 1);
 }
 
-void unwind_verify(struct unwind_stack *stack, const struct unwind_state *state)
+void unwind_verify(struct unwind_stack *stack, uintptr_t caller)
 {
 	uintptr_t *theirs;
 	size_t len =
-	    unwind_by_library(stack->buffer, state->pc,
+	    unwind_by_library(stack->buffer, caller,
 			      options.verify_unwind == VERIFY_LIBGCC, &theirs);
 	size_t at = 0, both;
 

@@ -8,8 +8,9 @@
 #ifndef TRACER_UNWIND_VERIFY_H
 #define TRACER_UNWIND_VERIFY_H
 
+#include <stdint.h>
+
 struct unwind_stack;
-struct unwind_state;
 
 /*
  * Compares stack->pcs with what the other unwinder finds from here, and what
@@ -18,8 +19,7 @@ struct unwind_state;
  * Safety: inside the guard.  Allocates: as unwind_capture().  Locks: its own,
  *         in case of a difference.  errno: may change.
  */
-void unwind_verify(struct unwind_stack *stack,
-		   const struct unwind_state *state);
+void unwind_verify(struct unwind_stack *stack, uintptr_t caller);
 
 /* Logs the counts.  Safety: at the end, inside the guard. */
 void unwind_verify_report(void);

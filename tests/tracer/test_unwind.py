@@ -104,6 +104,11 @@ def difficult_stacks():
 
 
 @test
+def ends_at_no_address():
+    compare([program("no_address"), "1000"], 28000)
+
+
+@test
 def deep_stacks():
     for depth in (1000, 5000, 9000):
         compare([program("recursion"), str(depth)], 5 * depth)
