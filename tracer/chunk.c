@@ -232,7 +232,7 @@ void chunk_report_lost(void)
 static struct chunk lost_chunk(uint8_t payload[LOST_BYTES], uint64_t count,
 			       enum trace_lost_reason reason, int error)
 {
-	uint64_t tick = clock_before();
+	uint64_t tick = clock_now();
 	uint8_t *p = payload;
 
 	p = put_u64(p, count);

@@ -49,10 +49,10 @@ struct clock_pair clock_read_pair(void)
 	uint64_t best_took = UINT64_MAX;
 
 	for (int i = 0; i < 4; i++) {
-		uint64_t before = clock_after();
+		uint64_t before = clock_now();
 		uint64_t monotonic_ns = read_ns(CLOCK_MONOTONIC);
 		uint64_t realtime_ns = read_ns(CLOCK_REALTIME);
-		uint64_t took = clock_after() - before;
+		uint64_t took = clock_now() - before;
 
 		if (took >= best_took)
 			continue;

@@ -48,22 +48,14 @@ uint64_t clock_monotonic_ns(void);
 /* Return: the three clocks, read as close together as possible. */
 struct clock_pair clock_read_pair(void);
 
-/* Return: a stamp not later than anything this thread stores from now on. */
-static inline uint64_t clock_before(void)
-{
-#if defined(__x86_64__)
-	if (__builtin_expect(clock_is_tsc, 1))
-		return __rdtsc();
-#endif
-	return clock_monotonic_ns();
-}
-
 /*
- * Return: a stamp not earlier than anything this thread has loaded so far.
- * With a single thread the order of its events is known, and the stamp need
- * not wait for the loads.
+ * Return: a stamp not earlier than anything this thread has loaded so far,
+ * and not later than anything it stores from now on: who frees a block that
+ * another thread allocated, or gets one that another has freed, stamps that
+ * later than the other.  With a single thread the order of its events is
+ * known, and the stamp need not wait for the loads.
  */
-static inline uint64_t clock_after(void)
+static inline uint64_t clock_now(void)
 {
 #if defined(__x86_64__)
 	unsigned cpu;

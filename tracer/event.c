@@ -312,7 +312,7 @@ void event_alloc(const struct event_block *block, uintptr_t caller)
 
 	if (!th)
 		return;
-	if (LIKELY(begin(&cur, th, block->kind, clock_after(), caller))) {
+	if (LIKELY(begin(&cur, th, block->kind, clock_now(), caller))) {
 		*cur.p++ = block->addr;
 		put_extent(&cur, block);
 		if (block->kind == TRACE_EVENT_MEMALIGN)
@@ -355,7 +355,7 @@ void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller)
 	struct thread *th = enter(caller);
 
 	if (LIKELY(th))
-		put_free(th, kind, addr, clock_before(), caller);
+		put_free(th, kind, addr, clock_now(), caller);
 }
 
 void event_realloc(uintptr_t old_addr, const struct event_block *block,
@@ -367,7 +367,7 @@ void event_realloc(uintptr_t old_addr, const struct event_block *block,
 
 	if (!th)
 		return;
-	end = clock_after();
+	end = clock_now();
 	if (LIKELY(begin(&cur, th, TRACE_EVENT_REALLOC, tick, caller))) {
 		if (end < th->last_tick)
 			end = th->last_tick;
@@ -390,7 +390,7 @@ void event_mmap(const struct event_map *map, uintptr_t caller)
 
 	if (!th)
 		return;
-	if (begin(&cur, th, TRACE_EVENT_MMAP, clock_after(), caller)) {
+	if (begin(&cur, th, TRACE_EVENT_MMAP, clock_now(), caller)) {
 		*cur.p++ = map->addr;
 		*cur.p++ = map->length;
 		*cur.p++ = (unsigned)map->prot;
@@ -425,7 +425,7 @@ void event_mremap(const struct event_remap *remap, uintptr_t caller)
 
 	if (!th)
 		return;
-	if (begin(&cur, th, TRACE_EVENT_MREMAP, clock_after(), caller)) {
+	if (begin(&cur, th, TRACE_EVENT_MREMAP, clock_now(), caller)) {
 		*cur.p++ = remap->old_addr;
 		*cur.p++ = remap->old_length;
 		*cur.p++ = remap->new_addr;
@@ -443,7 +443,7 @@ void event_mallopt(int param, int value, int result, uintptr_t caller)
 
 	if (!th)
 		return;
-	if (begin(&cur, th, TRACE_EVENT_MALLOPT, clock_after(), caller)) {
+	if (begin(&cur, th, TRACE_EVENT_MALLOPT, clock_now(), caller)) {
 		*cur.p++ = (uint64_t)(int64_t)param;
 		*cur.p++ = (uint64_t)(int64_t)value;
 		*cur.p++ = (uint64_t)(int64_t)result;
@@ -472,7 +472,7 @@ void event_rss_last(void)
 	if (th->end - th->next < EVENT_RESERVE && !flush(th, 0))
 		return;
 	cur.p = put_extras(th->next, false, false);
-	cur.p = put_head(cur.p, th, TRACE_EVENT_RSS, clock_before(), 0, 0);
+	cur.p = put_head(cur.p, th, TRACE_EVENT_RSS, clock_now(), 0, 0);
 	*cur.p++ = record_resident_bytes();
 	commit(&cur);
 }

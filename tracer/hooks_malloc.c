@@ -167,7 +167,7 @@ HOOK void *realloc(void *old, size_t size)
 		return realloc_internal(old, size, is_internal(CALLER()));
 	if (UNLIKELY(!old && is_internal(CALLER())))
 		return heap_alloc(size, 0);
-	tick = state_on() ? clock_before() : 0;
+	tick = state_on() ? clock_now() : 0;
 	p = real.realloc(old, size);
 	record_realloc(old, p, size, tick, serial, CALLER());
 	return p;
@@ -186,7 +186,7 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	tick = state_on() ? clock_before() : 0;
+	tick = state_on() ? clock_now() : 0;
 	p = real.reallocarray(old, count, size);
 	if (tls.serial == serial)
 		record_realloc(old, p, count * size, tick, serial, CALLER());

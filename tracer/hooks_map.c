@@ -75,7 +75,7 @@ HOOK int munmap(void *addr, size_t length)
 		errno = -ret;
 		return -1;
 	}
-	tick = state_on() ? clock_before() : 0;
+	tick = state_on() ? clock_now() : 0;
 	ret = real.munmap(addr, length);
 	if (ret == 0)
 		event_munmap((uintptr_t)addr, length, tick, CALLER());

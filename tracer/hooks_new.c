@@ -242,7 +242,7 @@ static void call_delete(struct operator* op, void *p, uintptr_t a, uintptr_t b,
 {
 	uint64_t serial = tls.serial;
 	void *function = find(op, caller);
-	uint64_t tick = state_on() ? clock_before() : 0;
+	uint64_t tick = state_on() ? clock_now() : 0;
 
 	if (!function) {
 		free(p);

@@ -107,7 +107,7 @@ void modules_mark_dirty(void)
 {
 	modules_loader.generation++;
 	if (!modules_loader.dirty)
-		modules_loader.dirty = clock_before();
+		modules_loader.dirty = clock_now();
 }
 
 /* Safety: the module stays mapped.  Finds the GNU build ID in a note. */
@@ -242,7 +242,7 @@ static void write_module(const struct dl_phdr_info *info,
 	static uint8_t payload[PATH_MAX + SEGMENT_MAX * 40 + 256];
 	static char path[PATH_MAX];
 	uint32_t flags = get_flags(info, image);
-	uint64_t now = clock_before();
+	uint64_t now = clock_now();
 	uint8_t *p = payload;
 
 	get_path(info, flags, path, sizeof(path));
@@ -268,7 +268,7 @@ static void write_module(const struct dl_phdr_info *info,
 /* Safety: signals blocked, lock held.  Writes an UNLOAD chunk. */
 static void write_unload(uint32_t number, uint64_t tick)
 {
-	uint64_t now = clock_before();
+	uint64_t now = clock_now();
 	uint8_t payload[16], *p = payload;
 
 	p = put_u32(p, number);
@@ -346,7 +346,7 @@ static void drop_unseen(uint64_t unload_tick)
  */
 static void scan_locked(uint64_t dirty_tick)
 {
-	uint64_t now = clock_before();
+	uint64_t now = clock_now();
 	struct scan scan = {.load_tick =
 				dirty_tick ? dirty_tick : modules.scan_tick};
 

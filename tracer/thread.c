@@ -56,7 +56,7 @@ static struct thread *get(uint32_t index)
 static void write_record(const struct thread *th, uint32_t what,
 			 const char *name)
 {
-	uint64_t now = clock_before();
+	uint64_t now = clock_now();
 	uint8_t payload[28 + COMM_BYTES], *p = payload;
 
 	p = put_u32(p, th->number);
@@ -238,7 +238,7 @@ static bool own(struct thread *th)
 	th->tid = sys_gettid();
 	th->restart = false;
 	th->sequence = tls.sequence;
-	th->last_tick = clock_before();
+	th->last_tick = clock_now();
 	begin_buffer(th);
 	th->in_use = true;
 	return true;
