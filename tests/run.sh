@@ -61,6 +61,7 @@ suite docs tests/tools/check_docs.py
 suite unit make -j"$jobs" unit MODE=asan
 suite fuzz make fuzz
 suite tracer tests/tracer/run.sh build/release
+suite instructions tests/tracer/instructions.py build/release
 suite unwind tests/tracer/unwind.sh build/release
 suite truth tests/truth/run.py
 suite cli tests/cli/run.sh
