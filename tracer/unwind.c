@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/unwind.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tracer/compiler.h"
@@ -247,13 +248,16 @@ COLD void unwind_publish(struct unwind_stack *stack, size_t keep)
 	stack->keep = keep;
 }
 
-/* Safety: as unwind_capture().  By libunwind, or libgcc. */
+/* Safety: as unwind_capture().  By libunwind, or libgcc, which may set errno.
+ */
 static COLD void capture_by_library(struct unwind_stack *stack,
 				    uintptr_t caller)
 {
 	uintptr_t *frames = &caller;
+	int saved = errno;
 	size_t len = unwind_by_library(stack->buffer, caller, false, &frames);
 
+	errno = saved;
 	stack->failed = len == 0;
 	unwind_replace(stack, frames, len ? len : 1,
 		       len && frames + len == stack->buffer + UNWIND_BUFFER);
@@ -334,10 +338,13 @@ static inline void capture(struct unwind_stack *stack, uintptr_t pc,
 static COLD void capture_with_care(struct unwind_stack *stack, uintptr_t pc,
 				   uintptr_t sp, uintptr_t rbp)
 {
+	int saved = errno;
+
 	follow_loader(stack, pc);
 	capture(stack, pc, sp, rbp);
 	if (options.verify_unwind != VERIFY_NONE)
 		unwind_verify(stack, pc);
+	errno = saved;
 }
 
 void unwind_capture(struct unwind_stack *stack, const struct frame_record *hook)
