@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The table is in the order of the hashes, so that growing it reads and writes
+ * memory in order.  A slot holds the whole hash: the node, somewhere else in
+ * memory, is looked at only to confirm.
+ */
 #include "report/event/stacks.h"
 
 #include <errno.h>
@@ -7,25 +12,24 @@
 
 enum { STACKS_INITIAL = 1 << 12 };
 
-static uint32_t stacks_hash(uint32_t parent, uint64_t pc_key)
+/* At most two thirds are used. */
+static uint32_t slots_for(uint32_t capacity)
 {
-	uint64_t h = (pc_key ^ (uint64_t)parent << 40 ^ parent) *
-		     UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint32_t)(h >> 32 ^ h >> 7);
+	return capacity + capacity / 2;
 }
 
 int stacks_init(struct stacks *stacks)
 {
 	memset(stacks, 0, sizeof(*stacks));
+	stacks->slots = slots_for(STACKS_INITIAL);
 	stacks->nodes = calloc(STACKS_INITIAL, sizeof(*stacks->nodes));
-	stacks->table = calloc(2 * STACKS_INITIAL, sizeof(*stacks->table));
-	if (!stacks->nodes || !stacks->table) {
+	stacks->hashes = calloc(STACKS_INITIAL, sizeof(*stacks->hashes));
+	stacks->table = calloc(stacks->slots, sizeof(*stacks->table));
+	if (!stacks->nodes || !stacks->hashes || !stacks->table) {
 		stacks_done(stacks);
 		return -ENOMEM;
 	}
 	stacks->capacity = STACKS_INITIAL;
-	stacks->table_mask = 2 * STACKS_INITIAL - 1;
 	stacks->count = 1;
 	return 0;
 }
@@ -33,66 +37,93 @@ int stacks_init(struct stacks *stacks)
 void stacks_done(struct stacks *stacks)
 {
 	free(stacks->nodes);
+	free(stacks->hashes);
 	free(stacks->table);
 	memset(stacks, 0, sizeof(*stacks));
 }
 
-/* Doubles both arrays: the table is never more than half full. */
+/* Return: where @hash, which is not there, goes. */
+static uint64_t *free_slot(const struct stacks *stacks, uint32_t hash)
+{
+	uint32_t at = stacks_slot(stacks, hash);
+
+	while (stacks->table[at])
+		at = at + 1 == stacks->slots ? 0 : at + 1;
+	return &stacks->table[at];
+}
+
+/* Doubles the arrays.  Return: 0 or negative errno. */
 static int stacks_grow(struct stacks *stacks)
 {
-	uint32_t capacity = stacks->capacity * 2;
-	uint32_t mask = capacity * 2 - 1;
-	struct stacks_node *nodes;
-	uint32_t *table;
+	struct stacks grown = *stacks;
+	uint32_t *hashes;
 
 	if (stacks->capacity > UINT32_MAX / 8)
 		return -EOVERFLOW;
-	table = calloc((size_t)mask + 1, sizeof(*table));
-	if (!table)
+	grown.capacity = stacks->capacity * 2;
+	grown.slots = slots_for(grown.capacity);
+	hashes = realloc(stacks->hashes, grown.capacity * sizeof(*hashes));
+	if (!hashes)
 		return -ENOMEM;
-	nodes = realloc(stacks->nodes, capacity * sizeof(*nodes));
-	if (!nodes) {
-		free(table);
+	stacks->hashes = grown.hashes = hashes;
+	grown.table = calloc(grown.slots, sizeof(*grown.table));
+	if (!grown.table)
+		return -ENOMEM;
+	grown.nodes =
+	    realloc(stacks->nodes, grown.capacity * sizeof(*grown.nodes));
+	if (!grown.nodes) {
+		free(grown.table);
 		return -ENOMEM;
 	}
-	stacks->nodes = nodes;
-	stacks->capacity = capacity;
-	for (uint32_t i = 1; i < stacks->count; i++) {
-		uint32_t at = stacks_hash(nodes[i].parent, nodes[i].pc_key) &
-			      mask;
+	for (uint32_t i = 0; i < stacks->slots; i++) {
+		uint64_t entry = stacks->table[i];
 
-		while (table[at])
-			at = (at + 1) & mask;
-		table[at] = i;
+		if (entry)
+			*free_slot(&grown, (uint32_t)(entry >> 32)) = entry;
 	}
 	free(stacks->table);
-	stacks->table = table;
-	stacks->table_mask = mask;
+	*stacks = grown;
 	return 0;
 }
 
 uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint64_t pc_key)
 {
-	uint32_t at = stacks_hash(parent, pc_key) & stacks->table_mask;
+	return stacks_child_hashed(
+	    stacks, parent, pc_key,
+	    stacks_path_hash(stacks->hashes[parent], pc_key));
+}
+
+/* Return: STACKS_NONE when out of memory. */
+static uint32_t stacks_add(struct stacks *stacks, uint32_t parent,
+			   uint64_t pc_key, uint32_t hash)
+{
 	struct stacks_node *node;
 
-	for (uint32_t found; (found = stacks->table[at]) != 0;
-	     at = (at + 1) & stacks->table_mask) {
-		node = &stacks->nodes[found];
-		if (node->pc_key == pc_key && node->parent == parent)
-			return found;
-	}
-	if (stacks->count == stacks->capacity) {
-		if (stacks_grow(stacks))
-			return STACKS_NONE;
-		at = stacks_hash(parent, pc_key) & stacks->table_mask;
-		while (stacks->table[at])
-			at = (at + 1) & stacks->table_mask;
-	}
-	stacks->table[at] = stacks->count;
+	if (stacks->count == stacks->capacity && stacks_grow(stacks))
+		return STACKS_NONE;
+	*free_slot(stacks, hash) = (uint64_t)hash << 32 | stacks->count;
+	stacks->hashes[stacks->count] = hash;
 	node = &stacks->nodes[stacks->count];
 	node->pc_key = pc_key;
 	node->parent = parent;
 	node->depth = stacks->nodes[parent].depth + 1;
 	return stacks->count++;
+}
+
+uint32_t stacks_child_hashed(struct stacks *stacks, uint32_t parent,
+			     uint64_t pc_key, uint32_t hash)
+{
+	uint32_t at = stacks_slot(stacks, hash);
+	uint64_t entry;
+
+	for (; (entry = stacks->table[at]) != 0;
+	     at = at + 1 == stacks->slots ? 0 : at + 1) {
+		uint32_t found = (uint32_t)entry;
+
+		if (entry >> 32 == hash &&
+		    stacks->nodes[found].pc_key == pc_key &&
+		    stacks->nodes[found].parent == parent)
+			return found;
+	}
+	return stacks_add(stacks, parent, pc_key, hash);
 }

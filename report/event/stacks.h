@@ -30,13 +30,16 @@ struct stacks_node {
  * struct stacks - the tree
  * @nodes: @count of them, nodes[0] is the root; read-only for others.  The
  *         pointer changes when the tree grows
+ * @hashes: of each node's path, see stacks_path_hash()
+ * @table: open addressing, @slots of them: hash << 32 | node, 0 is free
  */
 struct stacks {
 	struct stacks_node *nodes;
+	uint32_t *hashes;
 	uint32_t count;
 	uint32_t capacity;
-	uint32_t *table; /* open addressing: node numbers, 0 is free */
-	uint32_t table_mask;
+	uint64_t *table;
+	uint32_t slots;
 };
 
 /* Return: 0 or -ENOMEM. */
@@ -46,5 +49,33 @@ void stacks_done(struct stacks *stacks);
 /* Return: the node for @pc_key called from @parent, made when there is none;
    STACKS_NONE when out of memory.  Cost: one hash lookup. */
 uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint64_t pc_key);
+
+/*
+ * Looking up many frames one under the other, the memory of the table can be
+ * asked for before the nodes are known: a path's hash comes from the keys
+ * alone.
+ */
+
+/* Return: hash of the path with @pc_key under the path with @hash; that of the
+   root is 0. */
+static inline uint32_t stacks_path_hash(uint32_t hash, uint64_t pc_key)
+{
+	return (uint32_t)((hash + pc_key) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+static inline uint32_t stacks_slot(const struct stacks *stacks, uint32_t hash)
+{
+	return (uint32_t)((uint64_t)hash * stacks->slots >> 32);
+}
+
+/* Something with @hash is going to be looked up. */
+static inline void stacks_prefetch(const struct stacks *stacks, uint32_t hash)
+{
+	__builtin_prefetch(&stacks->table[stacks_slot(stacks, hash)]);
+}
+
+/* As stacks_child(); @hash is the path hash of the child. */
+uint32_t stacks_child_hashed(struct stacks *stacks, uint32_t parent,
+			     uint64_t pc_key, uint32_t hash);
 
 #endif /* REPORT_EVENT_STACKS_H */

@@ -6,12 +6,6 @@
  * shape's frames under a caller (struct intern_path), the newest free block of
  * a class.
  *
- * Reads are not checked one by one.  An event takes a few numbers at most from
- * any column before the column's end is looked at, and behind the last column
- * lies the slack of cursor.h: a number that goes beyond its column is read from
- * the payload, and refused then.  Only what the file chooses the number of,
- * frames of a new shape, is checked first.
- *
  * A small file can say a lot by repeating shapes.  frames_left bounds what they
  * push, the only work of an event that is not bounded otherwise.
  */
@@ -22,101 +16,8 @@
 #include "report/core/vec.h"
 #include "report/event/event.h"
 #include "report/event/stacks.h"
-#include "report/input/cursor.h"
-#include "report/input/decoder.h"
-#include "tracer/trace_format.h"
-
-#define NO_SHAPE TRACE_SHAPES_MAX
-
-struct column {
-	const uint8_t *at;
-	const uint8_t *end;
-};
-
-/**
- * struct shape - what one call site does again and again
- * @size:     of the block that its last event made
- * @distance: of the block that its last event freed, 0 not of this chunk
- * @first:    its frames are pcs[first … first + push - 1]
- */
-struct shape {
-	uint64_t size;
-	uint32_t distance;
-	uint32_t first;
-	uint32_t pop;
-	uint32_t push;
-	uint8_t tag;
-};
-
-/* The newest free blocks of a class: their addresses are in free_rings[@ring]
-   at @newest and, older ones, below it, modulo TRACE_CLASS_BLOCKS.  @ring is 0
-   until there was one. */
-struct free_class {
-	uint16_t ring;
-	uint8_t newest;
-	uint8_t count;
-};
-
-struct free_ring {
-	uint64_t addrs[TRACE_CLASS_BLOCKS];
-};
-
-/**
- * struct columns - the decoder; all state but the memory is of one payload
- * @columns:    what is left of them
- * @time:       of the last event, in units of 2^@time_shift ticks
- * @block_end:  address behind the last allocation
- * @freed:      the last address in FREED
- * @body_addr:  the last address in BODIES
- * @frame_addr: the last address in ADDRESSES
- * @last, @before: shapes of the two events before, NO_SHAPE for none
- * @serial:     of the payload, for the interner
- * @frames_left: how many frames its events may still push
- * @shapes:     by number
- * @extra:      a shape without a number, for one event
- * @pcs:        frames of all shapes
- * @addresses:  frames by number, the first is 1
- * @block_addrs, @block_classes: of @block_count blocks, the first is 1; owned
- * @rings:      of @classes, the first is 1
- */
-struct columns {
-	struct event_decoder base;
-	struct column columns[TRACE_COLUMN_COUNT];
-	unsigned time_shift;
-	uint64_t time;
-	uint64_t block_end;
-	uint64_t freed;
-	uint64_t body_addr;
-	uint64_t frame_addr;
-	uint32_t last;
-	uint32_t before;
-	uint32_t serial;
-	uint32_t frames_left;
-	struct {
-		struct shape *items;
-		size_t count, capacity;
-	} shapes;
-	struct shape extra;
-	struct {
-		uint64_t *items;
-		size_t count, capacity;
-	} pcs;
-	struct {
-		uint64_t *items;
-		size_t count, capacity;
-	} addresses;
-	struct {
-		struct free_ring *items;
-		size_t count, capacity;
-	} rings;
-	uint64_t *block_addrs;
-	uint16_t *block_classes;
-	uint32_t block_count;
-	uint32_t block_capacity;
-	uint16_t successors[TRACE_SUCCESSORS];
-	uint64_t slacks[TRACE_SLACKS];
-	struct free_class classes[TRACE_CLASSES];
-};
+#include "report/input/columns.h"
+#include "report/input/columns_blocks.h"
 
 static struct columns *columns_of(struct event_decoder *decoder)
 {
@@ -144,7 +45,7 @@ static struct columns *columns_of(struct event_decoder *decoder)
 	[TRACE_COLUMN_##name] = "the column " #name                            \
 				" holds more than its events use",
 
-static const char *const column_cut[] = {EACH_COLUMN(CUT)};
+const char *const column_cut[] = {EACH_COLUMN(CUT)};
 static const char *const column_rest[] = {EACH_COLUMN(REST)};
 
 static void columns_done(struct event_decoder *decoder)
@@ -201,7 +102,7 @@ static int columns_start(struct event_decoder *decoder)
 	decoder->problem = columns_split(c);
 	if (decoder->problem)
 		return 0;
-	c->serial = interner_serial(decoder->interner);
+	c->serial = interner_paths(decoder->interner, decoder->len);
 	if (!c->serial)
 		return -ENOMEM;
 	c->time = decoder->first_tick >> c->time_shift;
@@ -243,138 +144,7 @@ static void columns_finish(struct columns *c)
 		}
 }
 
-/* --- reading ------------------------------------------------------------- */
-
-static inline int fail(struct columns *c, const char *problem)
-{
-	return decoder_fail(&c->base, problem);
-}
-
-/* Return: whether the column's end was not passed; else the problem is set. */
-static inline bool column_check(struct columns *c, enum trace_column which)
-{
-	if (__builtin_expect(c->columns[which].at <= c->columns[which].end, 1))
-		return true;
-	c->base.problem = column_cut[which];
-	return false;
-}
-
-/* Return: as column_check(). */
-static inline bool column_number(struct columns *c, enum trace_column which,
-				 uint64_t *ret)
-{
-	*ret = varint_read(&c->columns[which].at, c->columns[which].end);
-	return column_check(c, which);
-}
-
-static inline bool column_signed(struct columns *c, enum trace_column which,
-				 uint64_t *ret)
-{
-	*ret = svarint_read(&c->columns[which].at, c->columns[which].end);
-	return column_check(c, which);
-}
-
-/* Return: two bytes; the column's end must be checked. */
-static inline uint32_t column_u16(struct columns *c, enum trace_column which)
-{
-	uint16_t value;
-
-	memcpy(&value, c->columns[which].at, sizeof(value));
-	c->columns[which].at += sizeof(value);
-	return value;
-}
-
 /* --- shapes -------------------------------------------------------------- */
-
-/* Reads an address that comes for the first time.  Return: 0, -EPROTO or
-   -ENOMEM. */
-static int address_read(struct columns *c, uint64_t *ret)
-{
-	uint64_t delta, *address;
-
-	if (!column_signed(c, TRACE_COLUMN_ADDRESSES, &delta))
-		return -EPROTO;
-	c->frame_addr += delta;
-	*ret = c->frame_addr;
-	if (c->addresses.count == TRACE_ADDRESSES_MAX)
-		return 0;
-	address = vec_push(&c->addresses);
-	if (!address)
-		return -ENOMEM;
-	*address = c->frame_addr;
-	return 0;
-}
-
-/* Reads the frames of a new shape behind those of the others.  Return: 0,
-   -EPROTO or -ENOMEM. */
-static int frames_read(struct columns *c, uint64_t push)
-{
-	const struct column *column = &c->columns[TRACE_COLUMN_FRAMES];
-	uint64_t *pc;
-
-	if (!push)
-		return 0;
-	if (push > TRACE_STACK_DEPTH_MAX)
-		return fail(c, event_problem_depth);
-	if (push > (uint64_t)(column->end - column->at) / sizeof(uint16_t))
-		return fail(c, column_cut[TRACE_COLUMN_FRAMES]);
-	if (!vec_reserve(&c->pcs, c->pcs.count + push))
-		return -ENOMEM;
-	pc = &c->pcs.items[c->pcs.count];
-	for (uint64_t i = 0; i < push; i++, pc++) {
-		uint32_t number = column_u16(c, TRACE_COLUMN_FRAMES);
-		int error;
-
-		if (number > c->addresses.count)
-			return fail(c, "a frame of it is not known");
-		if (number) {
-			*pc = c->addresses.items[number - 1];
-			continue;
-		}
-		error = address_read(c, pc);
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
-/* Reads a new shape; *@ret is its number.  Return: 0, -EPROTO or -ENOMEM. */
-static __attribute__((noinline)) int shape_read(struct columns *c,
-						uint32_t *ret)
-{
-	unsigned tag = *c->columns[TRACE_COLUMN_NEW_SHAPES].at++;
-	struct shape shape = { .first = (uint32_t)c->pcs.count,
-			       .tag = (uint8_t)tag };
-	uint64_t pop, push;
-	struct shape *item;
-	int error;
-
-	if (!column_number(c, TRACE_COLUMN_NEW_SHAPES, &pop) ||
-	    !column_number(c, TRACE_COLUMN_NEW_SHAPES, &push))
-		return -EPROTO;
-	if (!event_tag_is_known(tag))
-		return fail(c, event_problem_tag);
-	if (pop > TRACE_STACK_DEPTH_MAX)
-		return fail(c, event_problem_pop);
-	error = frames_read(c, push);
-	if (error)
-		return error;
-	shape.pop = (uint32_t)pop;
-	shape.push = (uint32_t)push;
-	if (c->shapes.count == TRACE_SHAPES_MAX) {
-		/* For this event only: so are its frames. */
-		c->extra = shape;
-		*ret = NO_SHAPE;
-		return 0;
-	}
-	item = vec_push(&c->shapes);
-	if (!item)
-		return -ENOMEM;
-	*item = shape;
-	*ret = (uint32_t)(c->shapes.count - 1);
-	c->pcs.count += shape.push;
-	return 0;
-}
 
 /* Finds out the next event's shape where it is not as predicted.  Return: 0,
    -EPROTO or -ENOMEM. */
@@ -386,9 +156,9 @@ shape_other(struct columns *c, unsigned how, uint32_t *ret)
 		*ret = column_u16(c, TRACE_COLUMN_SHAPES);
 		return column_check(c, TRACE_COLUMN_SHAPES) ? 0 : -EPROTO;
 	case TRACE_CODE_SHAPE_NEW:
-		return shape_read(c, ret);
+		return columns_read_shape(c, ret);
 	default:
-		return fail(c, "its code is not known");
+		return columns_fail(c, "its code is not known");
 	}
 }
 
@@ -412,7 +182,7 @@ static inline int shape_next(struct columns *c, unsigned code, uint32_t *ret)
 	}
 	if (__builtin_expect(number >= c->shapes.count, 0) &&
 	    how != TRACE_CODE_SHAPE_NEW)
-		return fail(c, "its shape is not known");
+		return columns_fail(c, "its shape is not known");
 	c->before = c->last;
 	c->last = number;
 	*ret = number;
@@ -420,22 +190,11 @@ static inline int shape_next(struct columns *c, unsigned code, uint32_t *ret)
 }
 
 /* Writes the nodes of @shape's frames under @nodes[0] behind it. */
-static __attribute__((noinline)) int
-shape_intern(struct columns *c, const struct shape *shape, uint32_t *nodes)
+static int shape_intern(struct columns *c, const struct shape *shape,
+			uint32_t *nodes)
 {
-	const struct event_decoder *decoder = &c->base;
-	const uint64_t *pcs = c->pcs.items + shape->first;
-	uint32_t hash = nodes[0];
-
-	for (uint32_t i = 0; i < shape->push; i++) {
-		hash = frame_hash(hash, pcs[i]);
-		nodes[i + 1] =
-		    interner_node(decoder->interner, hash, nodes[i], pcs[i],
-				  decoder->epoch, decoder->tick);
-		if (__builtin_expect(nodes[i + 1] == STACKS_NONE, 0))
-			return -ENOMEM;
-	}
-	return 0;
+	return interner_path(c->base.interner, c->pcs.items + shape->first,
+			     shape->push, c->base.tick, nodes);
 }
 
 /* Pushes the frames of @shape.  Return: 0, -EPROTO or -ENOMEM. */
@@ -451,9 +210,9 @@ static inline int shape_push(struct columns *c, const struct shape *shape,
 	uint64_t key, hash;
 
 	if (__builtin_expect(depth > TRACE_STACK_DEPTH_MAX, 0))
-		return fail(c, event_problem_depth);
+		return columns_fail(c, event_problem_depth);
 	if (__builtin_expect(push > c->frames_left, 0))
-		return fail(c, "the chunk pushes more frames than the limit");
+		return columns_fail(c, "the chunk pushes more frames than the limit");
 	c->frames_left -= push;
 	if (frames_reserve(frames, depth))
 		return -ENOMEM;
@@ -464,7 +223,7 @@ static inline int shape_push(struct columns *c, const struct shape *shape,
 	key = nodes[0] | (uint64_t)number << 32 |
 	      (uint64_t)decoder->epoch << 48;
 	hash = (key ^ (uint64_t)c->serial << 32) * UINT64_C(0x9e3779b97f4a7c15);
-	path = &decoder->interner->paths[hash >> (64 - INTERN_PATHS_BITS)];
+	path = &decoder->interner->paths[hash >> decoder->interner->paths_shift];
 	if (__builtin_expect(path->key == key && path->serial == c->serial,
 			     1)) {
 		memcpy(nodes + 1, path->nodes, sizeof(path->nodes));
@@ -496,182 +255,6 @@ static inline bool time_advance(struct columns *c, uint64_t units)
 	decoder_set_tick(decoder, tick > decoder->first_tick
 				      ? tick
 				      : decoder->first_tick);
-	return true;
-}
-
-/* --- blocks -------------------------------------------------------------- */
-
-/* Makes room for @more blocks.  Return: 0 or -ENOMEM. */
-static int blocks_reserve(struct columns *c, size_t more)
-{
-	size_t capacity = c->block_capacity;
-	uint16_t *classes;
-	uint64_t *addrs;
-
-	/* Each may be the first of its class. */
-	if (!vec_reserve(&c->rings, c->rings.count + more))
-		return -ENOMEM;
-	if (c->block_count + more <= capacity)
-		return 0;
-	capacity = c->block_count + more;
-	if (capacity < 2 * (size_t)c->block_capacity)
-		capacity = 2 * (size_t)c->block_capacity;
-	addrs = realloc(c->block_addrs, capacity * sizeof(*addrs));
-	if (!addrs)
-		return -ENOMEM;
-	c->block_addrs = addrs;
-	classes = realloc(c->block_classes, capacity * sizeof(*classes));
-	if (!classes)
-		return -ENOMEM;
-	c->block_classes = classes;
-	c->block_capacity = (uint32_t)capacity;
-	return 0;
-}
-
-/* Adds a block to @class, whose ring there is. */
-static inline void class_put(struct columns *c, unsigned class, uint64_t addr)
-{
-	struct free_class *blocks = &c->classes[class];
-	unsigned newest = (blocks->newest + 1u) % TRACE_CLASS_BLOCKS;
-
-	c->rings.items[blocks->ring].addrs[newest] = addr;
-	blocks->newest = (uint8_t)newest;
-	blocks->count += blocks->count < TRACE_CLASS_BLOCKS;
-}
-
-/* Takes the newest free block of @class but @newer ones, which it has. */
-static inline uint64_t class_take(struct columns *c, unsigned class,
-				  unsigned newer)
-{
-	struct free_class *blocks = &c->classes[class];
-	uint64_t *addrs = c->rings.items[blocks->ring].addrs;
-	unsigned at = blocks->newest + TRACE_CLASS_BLOCKS - newer;
-	uint64_t addr = addrs[at % TRACE_CLASS_BLOCKS];
-
-	for (; newer; newer--, at++)
-		addrs[at % TRACE_CLASS_BLOCKS] =
-		    addrs[(at + 1) % TRACE_CLASS_BLOCKS];
-	blocks->newest = (uint8_t)((blocks->newest - 1u) % TRACE_CLASS_BLOCKS);
-	blocks->count--;
-	return addr;
-}
-
-/* The block that an event frees.  @stays: it is not free afterwards.  Return:
-   whether *@ret is it; else the problem is set. */
-static inline bool block_free(struct columns *c, unsigned code,
-			      struct shape *shape, bool stays, uint64_t *ret)
-{
-	uint64_t distance = shape->distance;
-
-	if (code & TRACE_CODE_DISTANCE) {
-		if (!column_number(c, TRACE_COLUMN_DISTANCES, &distance))
-			return false;
-		if (distance > c->block_count) {
-			c->base.problem = "it frees a block that is not known";
-			return false;
-		}
-		shape->distance = (uint32_t)distance;
-	}
-	if (distance) {
-		uint32_t at = c->block_count - (uint32_t)distance;
-
-		*ret = c->block_addrs[at];
-		if (!stays)
-			class_put(c, c->block_classes[at], *ret);
-	} else {
-		uint64_t delta;
-
-		if (!column_signed(c, TRACE_COLUMN_FREED, &delta))
-			return false;
-		c->freed += delta;
-		*ret = c->freed;
-	}
-	return true;
-}
-
-/* Reads where a block of @class lies.  Return: as block_free(). */
-static inline bool block_place(struct columns *c, unsigned code, unsigned class,
-			       uint64_t *ret)
-{
-	uint64_t number = 0;
-
-	switch (code & TRACE_CODE_BLOCK_MASK) {
-	case TRACE_CODE_BLOCK_BEHIND:
-		*ret = c->block_end;
-		return true;
-	case TRACE_CODE_BLOCK_SPELLED:
-		if (!column_signed(c, TRACE_COLUMN_BLOCKS, &number))
-			return false;
-		*ret = c->block_end + number;
-		return true;
-	case TRACE_CODE_BLOCK_OLDER:
-		if (!column_number(c, TRACE_COLUMN_BLOCKS, &number))
-			return false;
-		break;
-	default:
-		break;
-	}
-	if (__builtin_expect(number >= c->classes[class].count, 0)) {
-		c->base.problem = "there is no such free block of its class";
-		return false;
-	}
-	*ret = class_take(c, class, (unsigned)number);
-	return true;
-}
-
-/* Reads size and slack.  Return: as block_free(). */
-static inline bool block_extent(struct columns *c, unsigned code,
-				struct shape *shape, uint64_t *ret_size,
-				uint64_t *ret_slack)
-{
-	uint64_t *last_slack;
-	uint64_t size = shape->size, slack;
-
-	if (code & TRACE_CODE_SIZE) {
-		if (!column_number(c, TRACE_COLUMN_SIZES, &size))
-			return false;
-		shape->size = size;
-	}
-	last_slack = &c->slacks[size * UINT64_C(0x9e3779b97f4a7c15) >> 52];
-	slack = *last_slack;
-	if (code & TRACE_CODE_SLACK) {
-		if (!column_number(c, TRACE_COLUMN_SLACKS, &slack))
-			return false;
-		*last_slack = slack;
-	}
-	if (__builtin_expect((size | slack) >= TRACE_SIZE_LIMIT, 0)) {
-		c->base.problem = event_problem_size;
-		return false;
-	}
-	*ret_size = size;
-	*ret_slack = slack;
-	return true;
-}
-
-/* The block that an event allocates; @stays: where @event->addr says.  Return:
-   as block_free(). */
-static inline bool block_alloc(struct columns *c, unsigned code,
-			       struct shape *shape, bool stays,
-			       struct event *event)
-{
-	uint64_t size, slack, addr = event->addr;
-	unsigned class;
-
-	if (!block_extent(c, code, shape, &size, &slack))
-		return false;
-	class = (size + slack) >> 4 & (TRACE_CLASSES - 1);
-	if (!stays && !block_place(c, code, class, &addr))
-		return false;
-	c->block_end = addr + size + slack + TRACE_BLOCK_OVERHEAD;
-	c->block_addrs[c->block_count] = addr;
-	c->block_classes[c->block_count] = (uint16_t)class;
-	c->block_count++;
-	if (__builtin_expect(!c->classes[class].ring, 0))
-		c->classes[class].ring = (uint16_t)c->rings.count++;
-	event->kind = EVENT_ALLOC;
-	event->addr = addr;
-	event->size = size;
-	event->a = slack;
 	return true;
 }
 
@@ -778,14 +361,42 @@ static inline int decode_event(struct columns *c, struct event *event)
 	return decode_body(c, code, shape, event);
 }
 
+/* Makes room for @more blocks.  Return: 0 or -ENOMEM. */
+static int blocks_reserve(struct columns *c, size_t more)
+{
+	size_t capacity = c->block_capacity;
+	uint16_t *classes;
+	uint64_t *addrs;
+
+	/* Each may be the first of its class. */
+	if (!vec_reserve(&c->rings, c->rings.count + more))
+		return -ENOMEM;
+	if (c->block_count + more <= capacity)
+		return 0;
+	capacity = c->block_count + more;
+	if (capacity < 2 * (size_t)c->block_capacity)
+		capacity = 2 * (size_t)c->block_capacity;
+	addrs = realloc(c->block_addrs, capacity * sizeof(*addrs));
+	if (!addrs)
+		return -ENOMEM;
+	c->block_addrs = addrs;
+	classes = realloc(c->block_classes, capacity * sizeof(*classes));
+	if (!classes)
+		return -ENOMEM;
+	c->block_classes = classes;
+	c->block_capacity = (uint32_t)capacity;
+	return 0;
+}
+
 static int columns_decode(struct event_decoder *decoder, struct event *items,
 			  size_t max, size_t *ret_count)
 {
 	struct columns *c = columns_of(decoder);
 	const struct column *codes = &c->columns[TRACE_COLUMN_CODES];
+	size_t events_left = (size_t)(codes->end - codes->at);
 	size_t count = 0;
 
-	if (blocks_reserve(c, max))
+	if (blocks_reserve(c, events_left < max ? events_left : max))
 		return -ENOMEM;
 	while (codes->at < codes->end && count + 2 <= max) {
 		uint64_t floor = decoder->floor;

@@ -10,7 +10,12 @@
 _Static_assert(sizeof(struct intern_path) == 64, "a cache line");
 _Static_assert(STACKS_NONE == UINT32_MAX, "interner_node() tests for it");
 
-enum { FRAMES_INITIAL = 64, PATHS_COUNT = 1 << INTERN_PATHS_BITS };
+enum {
+	FRAMES_INITIAL = 64,
+	PATHS_BITS_MIN = 6,
+	PATHS_BITS_MAX = 14,
+	PATH_STEP = 16, /* frames that are looked up together */
+};
 
 /* --- the interner -------------------------------------------------------- */
 
@@ -41,21 +46,6 @@ static int interner_epochs(struct interner *interner)
 			interner->epochs[interner->epoch_count++] =
 			    interner->epochs[i];
 	}
-	return 0;
-}
-
-/* Zero pages from the system: what is not used costs nothing. */
-static int interner_paths(struct interner *interner)
-{
-	size_t line = sizeof(*interner->paths);
-	uintptr_t at;
-
-	interner->paths_memory = calloc(PATHS_COUNT + 1, line);
-	if (!interner->paths_memory)
-		return -ENOMEM;
-	at = (uintptr_t)interner->paths_memory;
-	at = (at + line - 1) / line * line;
-	interner->paths = (struct intern_path *)at;
 	return 0;
 }
 
@@ -91,32 +81,117 @@ void interner_done(struct interner *interner)
 	interner->paths_memory = NULL;
 }
 
-uint32_t interner_serial(struct interner *interner)
+/* Zero pages from the system: what is not used costs nothing.  Return: 0 or
+   -ENOMEM. */
+static int paths_alloc(struct interner *interner, unsigned bits)
 {
-	if (!interner->paths && interner_paths(interner))
+	size_t line = sizeof(*interner->paths);
+	void *memory = calloc(((size_t)1 << bits) + 1, line);
+	uintptr_t at = ((uintptr_t)memory + line - 1) / line * line;
+
+	if (!memory)
+		return -ENOMEM;
+	free(interner->paths_memory);
+	interner->paths_memory = memory;
+	interner->paths = (struct intern_path *)at;
+	interner->paths_shift = 64 - bits;
+	return 0;
+}
+
+uint32_t interner_paths(struct interner *interner, size_t len)
+{
+	unsigned bits = interner->paths ? 64 - interner->paths_shift : 0;
+	unsigned want = PATHS_BITS_MIN;
+
+	/* An event takes a few bytes, a path a line. */
+	while (want < PATHS_BITS_MAX && (size_t)16 << want < len)
+		want++;
+	if (bits < want && paths_alloc(interner, want))
 		return 0;
 	if (++interner->serial == 0) {
-		memset(interner->paths, 0,
-		       PATHS_COUNT * sizeof(*interner->paths));
+		/* Numbers begin anew. */
 		interner->serial = 1;
+		if (paths_alloc(interner, want))
+			return 0;
 	}
 	return interner->serial;
 }
 
-uint32_t interner_add(struct interner *interner, uint32_t parent, uint64_t addr,
-		      uint64_t tick)
-{
-	uint64_t key = module_map_key(interner->modules, addr, tick);
+/* Stands for a frame of the tracer. */
+#define KEY_NONE UINT64_MAX
 
-	if (addr - 1 >= interner->tracer_start &&
-	    addr - 1 < interner->tracer_end) {
+/* Return: pc key of @pc at @tick, KEY_NONE for the tracer's own frames. */
+static inline uint64_t interner_key(const struct interner *interner,
+				    uint64_t pc, uint64_t tick)
+{
+	uint64_t key = PC_KEY_ADDR(pc);
+	uint64_t before = key - 1;
+
+	if (__builtin_expect(interner->modules->reused, 0))
+		key = module_map_key(interner->modules, key, tick);
+	if (__builtin_expect(before >= interner->tracer_start &&
+				 before < interner->tracer_end,
+			     0)) {
 		const struct module *module =
 		    module_map_find(interner->modules, key);
 
 		if (module && module->is_tracer)
-			return parent;
+			return KEY_NONE;
 	}
-	return stacks_child(interner->stacks, parent, key);
+	return key;
+}
+
+uint32_t interner_add(struct interner *interner, uint32_t parent, uint64_t pc,
+		      uint64_t tick)
+{
+	uint64_t key = interner_key(interner, pc, tick);
+
+	return key == KEY_NONE ? parent
+			       : stacks_child(interner->stacks, parent, key);
+}
+
+/* interner_path() of @count frames, at most PATH_STEP; *@hash is the path hash
+   of nodes[0] and becomes that of the last. */
+static int path_step(struct interner *interner, const uint64_t *pcs,
+		     uint32_t count, uint64_t tick, uint32_t *nodes,
+		     uint32_t *hash)
+{
+	struct stacks *stacks = interner->stacks;
+	uint64_t keys[PATH_STEP];
+	uint32_t hashes[PATH_STEP];
+
+	for (uint32_t i = 0; i < count; i++) {
+		keys[i] = interner_key(interner, pcs[i], tick);
+		if (keys[i] == KEY_NONE)
+			continue;
+		*hash = hashes[i] = stacks_path_hash(*hash, keys[i]);
+		stacks_prefetch(stacks, *hash);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		nodes[i + 1] = nodes[i];
+		if (keys[i] != KEY_NONE)
+			nodes[i + 1] = stacks_child_hashed(stacks, nodes[i],
+							   keys[i], hashes[i]);
+		if (nodes[i + 1] == STACKS_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int interner_path(struct interner *interner, const uint64_t *pcs,
+		  uint32_t count, uint64_t tick, uint32_t *nodes)
+{
+	uint32_t hash = interner->stacks->hashes[nodes[0]];
+
+	for (uint32_t i = 0; i < count; i += PATH_STEP) {
+		uint32_t left = count - i;
+
+		if (path_step(interner, pcs + i,
+			      left < PATH_STEP ? left : PATH_STEP, tick,
+			      nodes + i, &hash))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* --- the stack ----------------------------------------------------------- */

@@ -23,7 +23,6 @@ struct stacks;
 
 enum {
 	INTERN_CACHE_COUNT = 4096,
-	INTERN_PATHS_BITS = 14,
 	INTERN_PATH_NODES = 13, /* makes struct intern_path a cache line */
 };
 
@@ -56,8 +55,8 @@ struct intern_path {
  * @epochs:  load ticks after which an address may mean another module, rising;
  *           owned.  An epoch is the number of them that have passed
  * @tracer_start, @tracer_end: range outside of which no frame is the tracer's
- * @paths:   direct-mapped, 2^INTERN_PATHS_BITS; in @paths_memory, owned; NULL
- *           until interner_serial()
+ * @paths:   direct-mapped, 2^(64 - @paths_shift) of them, see interner_paths();
+ *           in @paths_memory, owned
  * @serial:  payloads that used @paths so far
  * @cache:   direct-mapped by frame_hash(), in front of the tree's table
  */
@@ -70,6 +69,7 @@ struct interner {
 	uint64_t tracer_end;
 	struct intern_path *paths;
 	void *paths_memory;
+	unsigned paths_shift;
 	uint32_t serial;
 	struct intern_entry cache[INTERN_CACHE_COUNT];
 };
@@ -81,14 +81,20 @@ int interner_init(struct interner *interner, struct stacks *stacks,
 		  const struct module_map *modules);
 void interner_done(struct interner *interner);
 
-/* Return: a number that no payload had before, for struct intern_path; 0 when
-   out of memory. */
-uint32_t interner_serial(struct interner *interner);
+/* Makes @interner->paths large enough for a payload of @len bytes, within
+   bounds.  Return: a number that no payload had before, for struct intern_path;
+   0 when out of memory. */
+uint32_t interner_paths(struct interner *interner, size_t len);
 
-/* Return: node of @addr under @parent, @parent itself for the tracer's own
+/* Return: node of @pc under @parent, @parent itself for the tracer's own
    frames, STACKS_NONE when out of memory. */
-uint32_t interner_add(struct interner *interner, uint32_t parent, uint64_t addr,
+uint32_t interner_add(struct interner *interner, uint32_t parent, uint64_t pc,
 		      uint64_t tick);
+
+/* The same for @count frames, outermost first, under nodes[0]; writes nodes[1]
+   and on.  Return: 0 or -ENOMEM. */
+int interner_path(struct interner *interner, const uint64_t *pcs,
+		  uint32_t count, uint64_t tick, uint32_t *nodes);
 
 /* The cache is indexed by the path of pcs and not by the caller's node, so that
    the processor need not wait for one lookup to start the next. */
@@ -109,7 +115,7 @@ static inline uint32_t interner_node(struct interner *interner, uint32_t hash,
 
 	if (__builtin_expect(entry->key != key || entry->parent != parent, 0)) {
 		uint32_t node =
-		    interner_add(interner, parent, PC_KEY_ADDR(pc), tick);
+		    interner_add(interner, parent, pc, tick);
 
 		if (node == UINT32_MAX)
 			return node;

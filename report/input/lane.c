@@ -48,6 +48,17 @@ static void payload_free(struct lane_reader *reader, struct lane_state *state)
 	state->loaded = false;
 }
 
+/* Threads that live one after another need one decoder. */
+static void decoder_give_back(struct lane_reader *reader,
+			      struct lane_state *state)
+{
+	if (state->decoder && !reader->spare)
+		reader->spare = state->decoder;
+	else
+		event_decoder_free(state->decoder);
+	state->decoder = NULL;
+}
+
 static void state_free(struct lane_reader *reader, struct lane *lane)
 {
 	struct lane_state *state = lane->state;
@@ -55,7 +66,7 @@ static void state_free(struct lane_reader *reader, struct lane *lane)
 	if (!state)
 		return;
 	payload_free(reader, state);
-	event_decoder_free(state->decoder);
+	decoder_give_back(reader, state);
 	free(state->items);
 	free(state);
 	lane->state = NULL;
@@ -150,9 +161,12 @@ static int decoder_prepare(struct lane_reader *reader, struct lane *lane)
 	    where->live_len ? &events_coding : where->coding;
 	struct lane_state *state = lane->state;
 
-	if (state->decoder && state->decoder->coding != coding) {
-		event_decoder_free(state->decoder);
-		state->decoder = NULL;
+	if (state->decoder && state->decoder->coding != coding)
+		decoder_give_back(reader, state);
+	if (!state->decoder && reader->spare &&
+	    reader->spare->coding == coding) {
+		state->decoder = reader->spare;
+		reader->spare = NULL;
 	}
 	if (!state->decoder)
 		state->decoder = event_decoder_new(coding, reader->interner);
@@ -293,6 +307,13 @@ static int chunk_prepare(struct lane_reader *reader, struct lane *lane,
 	chunk_report(reader, lane, &state->chunk.header, "", problem, 0);
 	chunk_close(lane);
 	return chunk_open(reader, lane, diag);
+}
+
+void lane_reader_done(struct lane_reader *reader)
+{
+	event_decoder_free(reader->spare);
+	reader->spare = NULL;
+	chunk_loader_done(&reader->loader);
 }
 
 int lane_next(struct lane_reader *reader, struct lane *lane,

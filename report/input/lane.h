@@ -70,6 +70,7 @@ struct lane {
  * struct lane_reader - what all lanes share
  * @source, @live: files, borrowed; @live is NULL if there is none
  * @chunks:    of all lanes, sorted by thread and sequence; borrowed
+ * @spare:     a decoder that no lane uses, NULL if there is none; owned
  * @payload_bytes: held by lanes that are being read
  * @count_lost: whether LOST events are to be added to run->events_lost
  */
@@ -79,10 +80,14 @@ struct lane_reader {
 	struct run *run;
 	struct interner *interner;
 	struct chunk_loader loader;
+	struct event_decoder *spare;
 	const struct lane_chunk *chunks;
 	size_t payload_bytes;
 	bool count_lost;
 };
+
+/* Frees what the reader itself owns; all lanes are rewound. */
+void lane_reader_done(struct lane_reader *reader);
 
 /* As input_format.lane_next(). */
 int lane_next(struct lane_reader *reader, struct lane *lane,

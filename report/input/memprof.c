@@ -183,31 +183,36 @@ static int choose_chunks(struct memprof *memprof, struct chunk_walk *walk,
 	return 0;
 }
 
+static void sort_chunks(struct lane_chunks *chunks)
+{
+	if (chunks->count)
+		qsort(chunks->items, chunks->count, sizeof(*chunks->items),
+		      by_place);
+}
+
 /* Joins the chunks of the trace and the slots of PATH.live.  Return: as
    choose_chunks(). */
 static int order_chunks(struct memprof *memprof, struct diag *diag)
 {
-	struct chunk_walk *walk = malloc(sizeof(*walk));
+	const struct lane_chunks *slots = &memprof->slots;
+	struct chunk_walk *walk = NULL; /* to verify with */
 	int error;
 
-	if (!walk)
-		return memprof_out_of_memory(memprof, diag);
-	chunk_walk_init(walk, memprof->source, 0);
-	if (memprof->slots.count)
-		qsort(memprof->slots.items, memprof->slots.count,
-		      sizeof(*memprof->slots.items), by_place);
-	for (size_t i = 0; i < memprof->slots.count; i++) {
+	sort_chunks(&memprof->slots);
+	for (size_t i = 0; i < slots->count; i++) {
 		struct lane_chunk *item = vec_push(&memprof->chunks);
 
-		if (!item) {
-			free(walk);
+		if (!item)
 			return memprof_out_of_memory(memprof, diag);
-		}
-		*item = memprof->slots.items[i];
+		*item = slots->items[i];
 	}
-	if (memprof->chunks.count)
-		qsort(memprof->chunks.items, memprof->chunks.count,
-		      sizeof(*memprof->chunks.items), by_place);
+	sort_chunks(&memprof->chunks);
+	if (slots->count) {
+		walk = malloc(sizeof(*walk));
+		if (!walk)
+			return memprof_out_of_memory(memprof, diag);
+		chunk_walk_init(walk, memprof->source, 0);
+	}
 	error = choose_chunks(memprof, walk, diag);
 	free(walk);
 	return error;
@@ -326,7 +331,7 @@ static void memprof_close(struct input *input)
 	vec_done(&memprof->slots);
 	records_done(&memprof->records);
 	interner_done(&memprof->interner);
-	chunk_loader_done(&memprof->reader.loader);
+	lane_reader_done(&memprof->reader);
 	if (memprof->has_live)
 		source_close(&memprof->live);
 	free(memprof);

@@ -50,6 +50,9 @@ static void many(void **state)
 				 nodes[i]);
 		assert_int_equal(node->pc_key, keys[i]);
 		assert_int_equal(node->parent, parents[i]);
+		assert_int_equal(
+		    stacks.hashes[nodes[i]],
+		    stacks_path_hash(stacks.hashes[parents[i]], keys[i]));
 		assert_int_equal(node->depth,
 				 stacks.nodes[parents[i]].depth + 1);
 	}
@@ -59,11 +62,33 @@ static void many(void **state)
 	free(parents);
 }
 
+/* Different paths of one hash are different nodes. */
+static void equal_hashes(void **state)
+{
+	struct stacks stacks;
+	uint32_t nodes[100];
+
+	(void)state;
+	assert_int_equal(stacks_init(&stacks), 0);
+	for (uint64_t i = 0; i < 100; i++)
+		nodes[i] = stacks_child_hashed(&stacks, STACKS_ROOT,
+					       0x1000 + i, UINT32_MAX);
+	for (uint64_t i = 0; i < 100; i++) {
+		assert_int_equal(stacks.nodes[nodes[i]].pc_key, 0x1000 + i);
+		assert_int_equal(stacks_child_hashed(&stacks, STACKS_ROOT,
+						     0x1000 + i, UINT32_MAX),
+				 nodes[i]);
+	}
+	assert_int_equal(stacks.count, 101);
+	stacks_done(&stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(same_is_same),
 	    cmocka_unit_test(many),
+	    cmocka_unit_test(equal_hashes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
