@@ -27,12 +27,6 @@
 
 #define CALLER() ((uintptr_t)__builtin_return_address(0))
 
-/* Safety: @p just came from the allocator.  Return: 0 where not known. */
-static inline size_t get_usable(void *p)
-{
-	return real.usable_size ? real.usable_size(p) : 0;
-}
-
 /* Safety: anywhere.  Whether a call inside the real one recorded @p. */
 static inline bool is_recorded(const void *p, uint64_t serial)
 {
@@ -49,7 +43,7 @@ static inline void record_block(enum trace_event_kind kind, void *p,
 
 	if (!p || !state_on() || is_recorded(p, serial))
 		return;
-	block.usable = get_usable(p);
+	block.usable = real_usable(p);
 	event_alloc(&block, caller);
 }
 
@@ -147,7 +141,7 @@ static void record_realloc(void *old, void *p, size_t size, uint64_t tick,
 	if (p) {
 		if (is_recorded(p, serial))
 			return;
-		block.usable = get_usable(p);
+		block.usable = real_usable(p);
 		if (old)
 			event_realloc((uintptr_t)old, &block, tick, caller);
 		else

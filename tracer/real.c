@@ -5,7 +5,18 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "tracer/compiler.h"
 #include "tracer/tls.h"
+
+#if defined(__x86_64__)
+#define IS_X86_64 1
+#else
+#define IS_X86_64 0
+#endif
+
+enum {
+	CHUNKS_TO_CHECK = 64,
+};
 
 struct real real;
 
@@ -32,6 +43,36 @@ static void check_usable_size(void)
 	    !dladdr((void *)(uintptr_t)real.usable_size, &size_info) ||
 	    malloc_info.dli_fbase != size_info.dli_fbase)
 		real.usable_size = NULL;
+}
+
+/*
+ * Whether malloc is glibc's own: not on AArch64, where the pointer to a block
+ * may carry a tag.
+ *
+ * Safety: inside the guard, all functions found.
+ */
+static bool is_glibc(void)
+{
+	Dl_info malloc_info, libc_info;
+	void *version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+
+	return IS_X86_64 && real.usable_size && version &&
+	       dladdr(version, &libc_info) &&
+	       dladdr((void *)(uintptr_t)real.malloc, &malloc_info) &&
+	       malloc_info.dli_fbase == libc_info.dli_fbase;
+}
+
+COLD size_t real_ask_usable(void *p)
+{
+	size_t usable = real.usable_size ? real.usable_size(p) : 0;
+
+	if (!real.chunks_to_check)
+		return usable;
+	if (usable != real_glibc_usable(p))
+		real.chunks_to_check = 0;
+	else if (--real.chunks_to_check == 0)
+		real.has_glibc_chunks = true;
+	return usable;
 }
 
 #define FIND(member, name) \
@@ -63,6 +104,7 @@ static void find_all(void)
 	FIND(execveat, "execveat");
 	FIND(pthread_setname, "pthread_setname_np");
 	check_usable_size();
+	real.chunks_to_check = is_glibc() ? CHUNKS_TO_CHECK : 0;
 }
 
 bool real_resolve(void)

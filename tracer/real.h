@@ -34,6 +34,8 @@ struct real {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	size_t (*usable_size)(void *); /* NULL: another allocator's, unusable */
+	bool has_glibc_chunks;    /* real_glibc_usable() says the same */
+	unsigned chunks_to_check; /* before that is believed; 0: it is not */
 	int (*mallopt)(int, int);
 	void *(*mmap)(void *, size_t, int, int, int, off_t);
 	int (*munmap)(void *, size_t);
@@ -63,6 +65,38 @@ bool real_resolve(void);
 static inline bool real_ready(void)
 {
 	return __builtin_expect(real.resolved, 1) || real_resolve();
+}
+
+/* The word before a block of glibc's: its chunk's size and these bits. */
+enum {
+	GLIBC_MMAPPED = 2,
+	GLIBC_FLAGS = 7,
+};
+
+/*
+ * What glibc's malloc_usable_size() says of a block in use.  That one also
+ * looks whether it is, which is written behind the block: one cache miss more.
+ *
+ * Safety: @p is a block of glibc's.
+ */
+static inline size_t real_glibc_usable(const void *p)
+{
+	size_t word = ((const size_t *)p)[-1];
+	size_t head = word & GLIBC_MMAPPED ? 2 * sizeof(word) : sizeof(word);
+
+	return (word & ~(size_t)GLIBC_FLAGS) - head;
+}
+
+/* Asks the allocator, and compares.  Safety: as real_usable(). */
+size_t real_ask_usable(void *p);
+
+/* Return: usable bytes of @p, which @real.malloc or a sibling just returned;
+   0 where not known.  Safety: @real is ready. */
+static inline size_t real_usable(void *p)
+{
+	if (__builtin_expect(real.has_glibc_chunks, 1))
+		return real_glibc_usable(p);
+	return real_ask_usable(p);
 }
 
 /*
