@@ -36,25 +36,60 @@ static inline bool spinlock_try(struct spinlock *lock)
 	return !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire);
 }
 
+enum {
+	WAIT_YIELDS = 10000,
+	WAIT_STEP_NS = 100 * 1000,
+	WAIT_PATIENCE = WAIT_YIELDS + 50 * 1000, /* five seconds */
+};
+
+/*
+ * One step of waiting for somebody who is at work, the @i-th.  A thread of
+ * real-time priority would keep others of its processor from running by
+ * yielding alone.
+ *
+ * Safety: anywhere.  errno: untouched.
+ */
+static inline void wait_step(int i)
+{
+	if (i < WAIT_YIELDS)
+		sys_sched_yield();
+	else
+		sys_nanosleep(WAIT_STEP_NS);
+}
+
 /* Safety: as spinlock_try().  Waits for the holder. */
 static inline void spinlock_take(struct spinlock *lock)
 {
-	while (!spinlock_try(lock))
-		sys_sched_yield();
+	for (int i = 0; !spinlock_try(lock); i += i < WAIT_YIELDS)
+		wait_step(i);
 }
 
 /*
- * For the end of the process, where the holder may be a thread that will
- * never run again.  Safety: as spinlock_try().  Return: whether it was taken.
+ * For where the holder may never run again: another thread's lock in a forked
+ * child.  Safety: as spinlock_try().  Return: whether it was taken.
  */
 static inline bool spinlock_take_bounded(struct spinlock *lock)
 {
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 2 * WAIT_YIELDS; i++) {
 		if (spinlock_try(lock))
 			return true;
 		sys_sched_yield();
 	}
 	return false;
+}
+
+/*
+ * For the end of the process: the holder is at work, but nobody waits for it
+ * for ever.  Safety: as spinlock_try().  Return: whether it was taken.
+ */
+static inline bool spinlock_take_patiently(struct spinlock *lock)
+{
+	for (int i = 0; !spinlock_try(lock); i++) {
+		if (i == WAIT_PATIENCE)
+			return false;
+		wait_step(i);
+	}
+	return true;
 }
 
 /* Safety: by the holder only.  errno: untouched. */

@@ -17,16 +17,16 @@
 #include "tracer/pool.h"
 #include "tracer/queue.h"
 #include "tracer/state.h"
+#include "tracer/sys_clone.h"
 #include "tracer/text.h"
 #include "tracer/tls.h"
 #include "tracer/trace_file.h"
 
 enum {
 	STACK_BYTES = 256 << 10,
-	TLS_ABOVE = 4096, /* thread control block; on AArch64 TLS itself */
+	TLS_MARGIN = 4096,
+	TLS_MAX = 16 << 20,
 	IDLE_MS = 2000,
-	STOP_TRIES = 20000,
-	STOP_STEP_NS = 100 * 1000,
 };
 
 enum helper_phase {
@@ -38,26 +38,35 @@ enum helper_phase {
 
 /**
  * struct helper - the process
- * @phase: enum helper_phase; changed with @lock held
- * @pid:   while it runs
- * @quit:  it is to end
- * @memory, @bytes: its stack and thread-local storage
+ * @lock:   of starting and stopping it; not taken by itself
+ * @phase:  enum helper_phase; changed with @lock held, but for its death
+ * @pid:    while it runs
+ * @parent: the program
+ * @ready:  it has let go of the program's files
+ * @quit:   it is to end
+ * @memory, @bytes: its thread-local storage and stack
+ * @pointer: its thread pointer, in @memory
  */
 static struct {
 	struct queue_lock lock;
 	atomic_int phase;
 	int pid;
 	int parent;
+	atomic_bool ready;
 	atomic_bool quit;
 	char *memory;
-	size_t tls_bytes;
 	size_t bytes;
+	char *pointer;
 } helper;
 
-/* Interrupts the sleep.  Safety: signal handler. */
+/*
+ * Ends the helper's sleep, or keeps it from falling asleep: it looks at the
+ * count of pushes first.  Safety: signal handler.
+ */
 static void on_orphaned(int signal)
 {
 	(void)signal;
+	atomic_fetch_add(queue_turn(), 1);
 }
 
 /* Safety: the helper.  Keeps no file of the program's but the trace. */
@@ -73,26 +82,26 @@ static void close_files(void)
 
 /*
  * The program's death is told by a signal, and so is that of the thread that
- * started us, which means nothing.
+ * we are a child of just now, which means nothing.
  *
  * Safety: the helper.
  */
 static void watch_parent(void)
 {
-	struct sigaction action = { .sa_handler = on_orphaned };
-	uint64_t only = ~(UINT64_C(1) << (SIGUSR1 - 1));
+	uint64_t blocked = ~(UINT64_C(1) << (SIGUSR1 - 1));
 
-	sigaction(SIGUSR1, &action, NULL);
+	sys_signal(SIGUSR1, on_orphaned);
 	sys_prctl(PR_SET_PDEATHSIG, SIGUSR1, 0, 0, 0);
 	sys_prctl(PR_SET_NAME, (long)"memprof", 0, 0, 0);
-	sys_signals_restore(&only);
+	sys_signals_restore(&blocked);
 }
 
 /*
  * Where the stack of a process began: another place after an exec, unless
  * addresses are not randomised.
  *
- * Safety: the helper.  Return: field 28 of @path, 0 when it cannot be read.
+ * Safety: the helper.  Return: field 28 of @path; 0 when it cannot be read,
+ * is not told to us, or the process's first thread has ended.
  */
 static uint64_t read_stack_start(const char *path)
 {
@@ -124,46 +133,59 @@ static bool is_left_behind(void)
 {
 	char buf[32];
 	struct text path = text_init(buf, sizeof(buf));
+	uint64_t its;
 
 	text_add(&path, "/proc/");
 	text_add_int(&path, helper.parent);
 	text_add(&path, "/stat");
-	return read_stack_start(buf) != read_stack_start("/proc/self/stat");
-}
-
-/* Safety: the helper.  Return: whether it should go on. */
-static bool is_wanted(void)
-{
-	return !atomic_load(&helper.quit) && sys_getppid() == helper.parent;
+	its = read_stack_start(buf);
+	return its && (its != read_stack_start("/proc/self/stat") ||
+		       sys_compare_memory(helper.parent, sys_getpid()) > 0);
 }
 
 /* Safety: the helper. */
-static int helper_main(void *arg)
+static _Noreturn void leave(void)
+{
+	for (;;)
+		SYS_CALL1(SYS_exit_group, 0);
+}
+
+void helper_leave_if_orphaned(void)
+{
+	if (sys_getppid() != helper.parent || is_left_behind())
+		leave();
+}
+
+/*
+ * Once the program is dead nothing more is written, however much waits: it is
+ * in PATH.live.
+ *
+ * Safety: the helper.
+ */
+static void helper_main(void)
 {
 	bool idle = false;
 
-	(void)arg;
 	tls.is_helper = true;
 	close_files();
 	watch_parent();
-	for (;;) {
+	atomic_store(&helper.ready, true);
+	while (sys_getppid() == helper.parent) {
 		unsigned turn = atomic_load(queue_turn());
 		struct chain chain;
 
-		if (sys_getppid() != helper.parent)
-			break;
 		queue_take(&chain);
 		if (chain.count) {
 			chunk_write_chain(&chain);
 			queue_finish(&chain);
 			continue;
 		}
-		if (!is_wanted() || (idle && is_left_behind()))
+		if (atomic_load(&helper.quit) || (idle && is_left_behind()))
 			break;
 		sys_futex_wait(queue_turn(), turn, IDLE_MS);
 		idle = turn == atomic_load(queue_turn());
 	}
-	return 0;
+	leave();
 }
 
 /* Safety: system calls.  Whether another processor could be free. */
@@ -179,54 +201,77 @@ static bool has_other_processor(void)
 }
 
 /*
+ * Whether the program has asked for a new namespace of process ids: its next
+ * child is the first process in it, and that must not be the helper.
+ *
+ * Safety: system calls.
+ */
+static bool awaits_first_child(void)
+{
+	static const char children[] = "/proc/thread-self/ns/pid_for_children";
+	char own[64], next[64];
+	struct stat st;
+	ssize_t own_len =
+	    sys_readlink("/proc/thread-self/ns/pid", own, sizeof(own));
+	ssize_t len = sys_readlink(children, next, sizeof(next));
+
+	if (len < 0) /* not known, or not there until it has a process */
+		return sys_lstat(children, &st) == 0;
+	return len != own_len || memcmp(own, next, (size_t)len) != 0;
+}
+
+/*
  * The helper's own storage: what is relative to the thread pointer, then its
  * stack.  On x86-64 thread-local variables lie below the pointer, and the
- * word at it is the pointer itself.
+ * word at it is the pointer itself; elsewhere they lie above.  Of all of them
+ * only ours is used: the helper calls nothing of the C library but functions
+ * like memcpy().
  *
- * Safety: system calls.  Return: the thread pointer, or NULL.
+ * Safety: system calls.  Return: whether there is memory.
  */
-static char *map_memory(void)
+static bool map_memory(void)
 {
-	char *thread_pointer = __builtin_thread_pointer();
-	size_t below = (size_t)(thread_pointer - (char *)&tls);
+	char *pointer = __builtin_thread_pointer();
+	size_t below = TLS_MARGIN, above = TLS_MARGIN;
 
-	if (below > (16 << 20)) /* it lies above */
-		below = sizeof(tls);
+	if ((char *)&tls < pointer)
+		below += (size_t)(pointer - (char *)&tls);
+	else
+		above += (size_t)((char *)&tls - pointer);
+	if (below > TLS_MAX || above > TLS_MAX)
+		return false;
+	below = (below + 4095) & ~(size_t)4095;
+	above = (above + 4095) & ~(size_t)4095;
 	if (!helper.memory) {
-		helper.tls_bytes = (below + 8191) & ~(size_t)4095;
-		helper.bytes = helper.tls_bytes + TLS_ABOVE + STACK_BYTES;
+		helper.bytes = below + above + STACK_BYTES;
 		helper.memory = pool_map(helper.bytes);
 	}
 	if (!helper.memory)
-		return NULL;
-	memset(helper.memory, 0, helper.tls_bytes);
-	thread_pointer = helper.memory + helper.tls_bytes;
-	memset(thread_pointer, 0, TLS_ABOVE);
+		return false;
+	memset(helper.memory, 0, below + above);
+	helper.pointer = helper.memory + below;
 #if defined(__x86_64__)
-	((void **)(void *)thread_pointer)[0] = thread_pointer;
-	((void **)(void *)thread_pointer)[2] = thread_pointer;
+	((void **)(void *)helper.pointer)[0] = helper.pointer;
+	((void **)(void *)helper.pointer)[2] = helper.pointer;
 #endif
-	return thread_pointer;
+	return true;
 }
 
 /* Safety: as helper_start(), lock held. */
 static void start(void)
 {
-	char *thread_pointer = NULL;
-	int pid = -1;
-	int saved = errno;
+	int pid = -ENOMEM;
 
 	helper.phase = HELPER_NEVER;
-	if (!options.helper || !has_other_processor())
+	if (!options.helper || !has_other_processor() || awaits_first_child())
 		return;
-	thread_pointer = map_memory();
 	helper.parent = sys_getpid();
+	helper.ready = false;
 	helper.quit = false;
-	if (thread_pointer)
-		pid = clone(helper_main, helper.memory + helper.bytes,
-			    CLONE_VM | CLONE_UNTRACED | CLONE_SETTLS, NULL,
-			    NULL, thread_pointer, NULL);
-	errno = saved;
+	if (map_memory())
+		pid = sys_clone_onto(CLONE_VM | CLONE_UNTRACED | CLONE_SETTLS,
+				     helper.memory + helper.bytes,
+				     helper.pointer, helper_main);
 	if (pid < 0) {
 		log_line(LOG_INFO, "no helper process; threads compress", NULL,
 			 0);
@@ -235,6 +280,9 @@ static void start(void)
 	helper.pid = pid;
 	live_set_helper(pid);
 	helper.phase = HELPER_RUNS;
+	/* Until then it, too, has the program's pipes and sockets open. */
+	for (int i = 0; !helper.ready && helper_is_alive(); i++)
+		wait_step(i);
 }
 
 bool helper_start(void)
@@ -252,33 +300,65 @@ bool helper_start(void)
 	return helper.phase == HELPER_RUNS;
 }
 
+/* Safety: anywhere.  It is gone, and there will be no other. */
+static void note_death(void)
+{
+	int phase = HELPER_RUNS;
+
+	atomic_compare_exchange_strong(&helper.phase, &phase, HELPER_NEVER);
+}
+
 bool helper_is_alive(void)
 {
 	if (helper.phase != HELPER_RUNS)
 		return false;
+	if (sys_getpid() != helper.parent)
+		return true; /* a vfork() child cannot know */
 	if (sys_wait4(helper.pid, WNOHANG | __WCLONE) == 0)
 		return true;
-	helper.phase = HELPER_NEVER;
+	note_death();
 	return false;
 }
 
-void helper_stop(void)
+void helper_kill(void)
 {
-	int phase = HELPER_NONE;
-
-	atomic_compare_exchange_strong(&helper.phase, &phase, HELPER_STOPPED);
-	if (phase != HELPER_RUNS)
+	if (sys_getpid() != helper.parent || !helper_is_alive())
 		return;
+	sys_tgkill(helper.pid, helper.pid, SIGKILL);
+	for (int i = 0; i < WAIT_PATIENCE && helper_is_alive(); i++)
+		wait_step(i);
+	note_death();
+}
+
+/* Safety: lock held.  Return: once it has ended. */
+static void stop(void)
+{
 	atomic_store(&helper.quit, true);
 	atomic_fetch_add(queue_turn(), 1);
 	sys_futex_wake(queue_turn());
 	for (int i = 0; helper_is_alive(); i++) {
-		if (i == STOP_TRIES)
-			sys_tgkill(helper.pid, helper.pid, SIGKILL);
-		sys_nanosleep(STOP_STEP_NS);
+		if (i == WAIT_PATIENCE)
+			helper_kill();
+		else
+			wait_step(i);
 	}
-	helper.phase = HELPER_STOPPED;
 	live_set_helper(0);
+}
+
+void helper_stop(void)
+{
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	queue_lock_take(&helper.lock);
+	if (helper.phase == HELPER_RUNS) {
+		stop();
+		helper.phase = HELPER_STOPPED;
+	} else if (helper.phase == HELPER_NONE) {
+		helper.phase = HELPER_STOPPED;
+	}
+	queue_lock_give(&helper.lock);
+	sys_signals_restore(&signals);
 }
 
 void helper_allow(void)

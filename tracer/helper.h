@@ -26,14 +26,26 @@
  */
 bool helper_start(void);
 
-/* Return: whether it runs.  Safety: anywhere; a system call. */
+/* Return: whether it runs, as far as can be known.  Safety: anywhere; a system
+   call.  errno: untouched. */
 bool helper_is_alive(void);
+
+/*
+ * Kills it: it was stopped, or hangs.  helper_is_alive() says no afterwards.
+ *
+ * Safety: as helper_is_alive(); waits.
+ */
+void helper_kill(void);
+
+/* Ends the calling process when the program is no more.  Safety: the helper,
+   which waits for a thread that may have died. */
+void helper_leave_if_orphaned(void);
 
 /*
  * Lets it end and waits for that; there is no other one before
  * helper_allow(), so that none outlives an exec.
  *
- * Safety: queue_drain() before.
+ * Safety: queue_drain() before.  Signals are blocked inside.
  */
 void helper_stop(void);
 

@@ -104,7 +104,7 @@ void options_read(char **envp)
 			      match_variable(*envp, PREFIX "VERIFY_UNWIND")))
 			options.verify_unwind = parse_verify(value);
 		else if ((value = match_variable(*envp, PREFIX "HELPER")))
-			options.helper = parse_bool(value);
+			options.helper &= parse_bool(value);
 		else if ((value = match_variable(*envp, "LD_PRELOAD")))
 			options.helper &= !strstr(value, VALGRIND_LIBRARY);
 		else if (strcmp(*envp, CHILD_VARIABLE) == 0)

@@ -13,52 +13,72 @@ enum {
 	QUEUE_MAX = 64,     /* chains */
 	WAITING_EARLY = 24, /* buffers; then chains are pushed at any length */
 	WAITING_MAX = 32,   /* then pushing threads help */
-	LOCK_TRIES = 10000,
 };
 
 enum lock_holder { HOLDER_NONE, HOLDER_THREAD, HOLDER_HELPER };
 
 /**
  * struct queue - chains to be written
- * @lock:    of @chains, @first, @count and @helpers
- * @chains:  a ring
- * @helpers: what the helper is writing
- * @busy:    it is
+ * @lock:    of taking and adding chains
+ * @chains:  a ring; that of number n is chains[n % QUEUE_MAX]
+ * @taken:   numbers below it were taken
+ * @added:   numbers from it on are not used yet
+ * @helpers: what the helper took last
+ * @ticket:  the number after that chain's, while it is not written; 0: none
  * @waiting: full buffers in all chains, the threads' included
  * @turn:    counts pushes
+ *
+ * The helper does not die by itself, but somebody may kill it, at any
+ * instruction.  Therefore each change that it makes becomes true with a
+ * single store: a chain is the helper's once @taken has reached @ticket.
  */
 static struct {
 	struct queue_lock lock;
 	struct chain chains[QUEUE_MAX];
-	uint32_t first;
-	uint32_t count;
+	atomic_uint taken;
+	atomic_uint added;
 	struct chain helpers;
-	atomic_bool busy;
+	atomic_uint ticket;
 	atomic_int waiting;
 	atomic_uint turn;
 } queue;
 
 /*
- * The helper does not die by itself, but somebody may kill it, at any
- * instruction; what it held is then consistent enough, being a few stores.
+ * The lock has been held for longer than anybody should.  The helper may have
+ * been killed or stopped; the program may have been killed, of which the
+ * helper dies here.
+ *
+ * Safety: as queue_lock_take().  Return: whether the lock is ours.
  */
+static COLD bool steal(struct queue_lock *lock, int holder, int i)
+{
+	if (tls.is_helper) {
+		helper_leave_if_orphaned();
+		return false;
+	}
+	if (holder != HOLDER_HELPER)
+		return false;
+	if (i == WAIT_PATIENCE)
+		helper_kill();
+	return !helper_is_alive() &&
+	       atomic_compare_exchange_strong(&lock->holder, &holder,
+					      HOLDER_THREAD);
+}
+
 void queue_lock_take(struct queue_lock *lock)
 {
 	int self = tls.is_helper ? HOLDER_HELPER : HOLDER_THREAD;
 
-	for (int i = 0;; i++) {
+	for (int i = 0;; i += i <= WAIT_PATIENCE) {
 		int holder = HOLDER_NONE;
 
 		if (atomic_compare_exchange_strong_explicit(
 			&lock->holder, &holder, self, memory_order_acquire,
 			memory_order_relaxed))
 			return;
-		if (i >= LOCK_TRIES && holder == HOLDER_HELPER &&
-		    !tls.is_helper && !helper_is_alive() &&
-		    atomic_compare_exchange_strong(&lock->holder, &holder,
-						   self))
+		if (i >= WAIT_YIELDS && steal(lock, holder, i))
 			return;
-		sys_sched_yield();
+		wait_step(i);
 	}
 }
 
@@ -81,28 +101,33 @@ bool queue_is_due(const struct chain *chain)
 
 void queue_take(struct chain *ret)
 {
+	uint32_t number;
+
 	*ret = (struct chain){0};
 	queue_lock_take(&queue.lock);
-	if (queue.count) {
-		*ret = queue.chains[queue.first];
-		queue.first = (queue.first + 1) % QUEUE_MAX;
-		queue.count--;
+	number = queue.taken;
+	if (number != queue.added) {
+		*ret = queue.chains[number % QUEUE_MAX];
 		if (tls.is_helper) {
 			queue.helpers = *ret;
-			queue.busy = true;
+			queue.ticket = number + 1;
+		} else if (queue.ticket == number + 1) {
+			queue.ticket = 0; /* killed before it had the chain */
 		}
+		queue.taken = number + 1;
 	}
 	queue_lock_give(&queue.lock);
 }
 
+/* The buffers of a helper that is killed in here are not used again. */
 void queue_finish(struct chain *chain)
 {
 	int count = (int)chain->count;
 
+	if (tls.is_helper)
+		queue.ticket = 0;
 	chain_give(chain);
 	atomic_fetch_sub(&queue.waiting, count);
-	if (tls.is_helper)
-		queue.busy = false;
 }
 
 /* Safety: as queue_push().  Return: whether there was a chain to write. */
@@ -124,13 +149,30 @@ static bool enqueue(const struct chain *chain)
 	bool room;
 
 	queue_lock_take(&queue.lock);
-	room = queue.count < QUEUE_MAX;
+	room = queue.added - queue.taken < QUEUE_MAX;
 	if (room) {
-		queue.chains[(queue.first + queue.count) % QUEUE_MAX] = *chain;
-		queue.count++;
+		queue.chains[queue.added % QUEUE_MAX] = *chain;
+		queue.added++;
 	}
 	queue_lock_give(&queue.lock);
 	return room;
+}
+
+/*
+ * Writes what the helper left when it was killed.  If it was done but for
+ * saying so, the chunk is there twice, and readers take one.
+ *
+ * Safety: as queue_push(); it is dead.
+ */
+static COLD void take_over(void)
+{
+	uint32_t ticket = atomic_exchange(&queue.ticket, 0);
+	struct chain chain = queue.helpers;
+
+	if (!ticket || (int32_t)(queue.taken - ticket) < 0)
+		return;
+	chunk_write_chain(&chain);
+	queue_finish(&chain);
 }
 
 void queue_push(struct chain *chain)
@@ -148,28 +190,24 @@ void queue_push(struct chain *chain)
 		return;
 	}
 	sys_futex_wake(&queue.turn);
+	if (LIKELY(atomic_load(&queue.waiting) <= WAITING_MAX))
+		return;
+	if (!helper_is_alive())
+		take_over();
 	while (atomic_load(&queue.waiting) > WAITING_MAX && work())
 		continue;
-}
-
-/* Safety: as queue_drain().  Writes what the helper left when it was killed. */
-static void take_over(void)
-{
-	struct chain chain = queue.helpers;
-
-	queue.busy = false;
-	chunk_write_chain(&chain);
-	queue_finish(&chain);
 }
 
 void queue_drain(void)
 {
 	while (work())
 		continue;
-	while (queue.busy) {
+	for (int i = 0; queue.ticket; i++) {
+		if (i == WAIT_PATIENCE)
+			helper_kill();
 		if (helper_is_alive())
-			sys_sched_yield();
-		else if (queue.busy)
+			wait_step(i);
+		else
 			take_over();
 	}
 }

@@ -113,6 +113,13 @@ static inline int sys_stat(const char *path, struct stat *st)
 	return (int)SYS_CALL4(SYS_newfstatat, AT_FDCWD, path, st, 0);
 }
 
+/* The link itself, where it is one. */
+static inline int sys_lstat(const char *path, struct stat *st)
+{
+	return (int)SYS_CALL4(SYS_newfstatat, AT_FDCWD, path, st,
+			      AT_SYMLINK_NOFOLLOW);
+}
+
 static inline int sys_unlink(const char *path)
 {
 	return (int)SYS_CALL3(SYS_unlinkat, AT_FDCWD, path, 0);
@@ -166,6 +173,12 @@ static inline int sys_madvise(void *addr, size_t len, int advice)
 	return (int)SYS_CALL3(SYS_madvise, addr, len, advice);
 }
 
+/* @pid 0: this process.  Return: 0 or -errno. */
+static inline int sys_prlimit(int pid, int which, struct rlimit *ret)
+{
+	return (int)SYS_CALL4(SYS_prlimit64, pid, which, NULL, ret);
+}
+
 static inline int sys_prctl(int op, long a, long b, long c, long d)
 {
 	return (int)sys_call6(SYS_prctl, op, a, b, c, d, 0);
@@ -198,7 +211,7 @@ static inline void sys_sched_yield(void)
 
 static inline int sys_getrlimit(int which, struct rlimit *lim)
 {
-	return (int)SYS_CALL4(SYS_prlimit64, 0, which, NULL, lim);
+	return sys_prlimit(0, which, lim);
 }
 
 static inline int sys_getrusage(int who, struct rusage *ru)
@@ -221,12 +234,19 @@ static inline int sys_sigaltstack(const stack_t *new_stack, stack_t *old)
 #define SYS_close_range 436
 #endif
 
-/* Kernels before 5.9 lack it: then the first thousand are closed. */
+/* Kernels before 5.9 lack it: then those that the limit allows are closed, as
+   far as that is quick. */
 static inline void sys_close_range(unsigned first, unsigned last)
 {
+	struct rlimit lim = { .rlim_cur = 1024 };
+	unsigned end = 1 << 16;
+
 	if (SYS_CALL3(SYS_close_range, first, last, 0) == 0)
 		return;
-	for (unsigned fd = first; fd <= last && fd < 1024; fd++)
+	sys_getrlimit(RLIMIT_NOFILE, &lim);
+	if (lim.rlim_cur < end)
+		end = (unsigned)lim.rlim_cur;
+	for (unsigned fd = first; fd <= last && fd < end; fd++)
 		sys_close((int)fd);
 }
 
@@ -239,6 +259,13 @@ static inline int sys_chdir(const char *path)
 static inline int sys_wait4(int pid, int flags)
 {
 	return (int)SYS_CALL4(SYS_wait4, pid, NULL, flags, NULL);
+}
+
+/* Return: 0 when both processes have the same memory, positive when not, or
+   -errno. */
+static inline long sys_compare_memory(int pid, int other)
+{
+	return sys_call6(SYS_kcmp, pid, other, 1 /* KCMP_VM */, 0, 0, 0);
 }
 
 static inline long sys_sched_getaffinity(void *mask, size_t len)
