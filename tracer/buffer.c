@@ -19,6 +19,11 @@ static struct {
 	struct buffer *free;
 } buffers;
 
+_Static_assert(offsetof(struct trace_live_slot, sequence) % 8 == 0 &&
+		   offsetof(struct trace_live_slot, from) ==
+		       offsetof(struct trace_live_slot, sequence) + 4,
+	       "one store changes both");
+
 /* Safety: lock held.  Return: the buffer of a slot not used before. */
 static struct buffer *make(void)
 {
@@ -54,12 +59,34 @@ struct buffer *buffer_take(void)
 	else
 		buffer = make();
 	queue_lock_give(&buffers.lock);
-	if (buffer) {
-		buffer->next = NULL;
-		buffer->from = 0;
-		buffer->slot->committed_len = 0;
-	}
 	return buffer;
+}
+
+/*
+ * The program may be killed between any two stores: the old events must be
+ * gone before they could be taken for the new owner's.
+ */
+void buffer_begin(struct buffer *buffer, const struct buffer_place *place)
+{
+	struct trace_live_slot *slot = buffer->slot;
+
+	buffer->from = 0;
+	__atomic_store_n(&slot->committed_len, 0, __ATOMIC_RELAXED);
+	atomic_thread_fence(memory_order_release);
+	slot->thread = place->thread;
+	slot->sequence = place->sequence;
+	slot->from = 0;
+	slot->first_tick = place->first_tick;
+	__atomic_store_n(&slot->in_use, 1, __ATOMIC_RELEASE);
+}
+
+void buffer_split(struct buffer *buffer, uint32_t sequence)
+{
+	uint64_t both = sequence | (uint64_t)buffer->len << 32;
+
+	buffer->from = buffer->len;
+	__atomic_store_n((uint64_t *)(void *)&buffer->slot->sequence, both,
+			 __ATOMIC_RELEASE);
 }
 
 void buffer_give(struct buffer *buffer)
@@ -74,6 +101,7 @@ void buffer_give(struct buffer *buffer)
 void chain_append(struct chain *chain, struct buffer *buffer)
 {
 	buffer->next = NULL;
+	buffer->len = buffer_len(buffer);
 	if (chain->last)
 		chain->last->next = buffer;
 	else

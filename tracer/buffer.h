@@ -21,6 +21,7 @@
  * @words: behind it, BUFFER_WORDS of them
  * @next:  in the chain or the free list
  * @from:  words at the front that the trace has already
+ * @len:   words to be written with @from of them left out; in a chain
  * @index: of the slot
  */
 struct buffer {
@@ -28,6 +29,7 @@ struct buffer {
 	uint64_t *words;
 	struct buffer *next;
 	size_t from;
+	size_t len;
 	uint32_t index;
 };
 
@@ -43,7 +45,8 @@ struct chain {
 	uint32_t count;
 };
 
-/* Safety: the owner of both. */
+/* What the buffer holds now is going to be written.  Safety: the owner of
+   both. */
 void chain_append(struct chain *chain, struct buffer *buffer);
 
 /**
@@ -56,16 +59,38 @@ void chain_append(struct chain *chain, struct buffer *buffer);
  */
 struct buffer *buffer_take(void);
 
+/**
+ * struct buffer_place - whose events are in a buffer, and since when
+ */
+struct buffer_place {
+	uint32_t thread;
+	uint32_t sequence;
+	uint64_t first_tick;
+};
+
+/* It is empty and a thread's from now on.  Safety: its owner. */
+void buffer_begin(struct buffer *buffer, const struct buffer_place *place);
+
+/*
+ * The trace has what was in it when it was last appended to a chain; the rest
+ * has @sequence.  Safety: who wrote it; the thread does not give it away
+ * meanwhile, but may go on filling it.
+ */
+void buffer_split(struct buffer *buffer, uint32_t sequence);
+
 /* Gives one back; its events are in the trace.  Safety: signals blocked. */
 void buffer_give(struct buffer *buffer);
 
 /* Gives all back.  Safety: signals blocked.  The chain is empty then. */
 void chain_give(struct chain *chain);
 
-/* Return: bytes of whole records.  Safety: anywhere. */
+/* Return: words of whole records.  Safety: anywhere. */
 static inline size_t buffer_len(const struct buffer *buffer)
 {
-	return __atomic_load_n(&buffer->slot->committed_len, __ATOMIC_ACQUIRE);
+	uint64_t bytes =
+	    __atomic_load_n(&buffer->slot->committed_len, __ATOMIC_ACQUIRE);
+
+	return bytes / sizeof(uint64_t);
 }
 
 #endif /* TRACER_BUFFER_H */

@@ -289,28 +289,41 @@ int chunk_write(const struct chunk *chunk)
 	return err;
 }
 
-/* Safety: pure.  Return: words of records in all buffers. */
-static size_t count_words(const struct chain *chain)
+/* Safety: pure. */
+static struct columns_input get_input(const struct buffer *buffer)
 {
-	size_t words = 0;
+	return (struct columns_input){
+		.words = buffer->words,
+		.len = buffer->len,
+		.from = buffer->from,
+		.first_tick = buffer->slot->first_tick,
+	};
+}
 
-	for (const struct buffer *b = chain->first; b; b = b->next)
-		words += buffer_len(b) / sizeof(uint64_t);
-	return words;
+/* Safety: pure.  Return: events in all buffers. */
+static uint32_t count_events(const struct chain *chain)
+{
+	uint32_t count = 0;
+
+	for (const struct buffer *b = chain->first; b; b = b->next) {
+		struct columns_input input = get_input(b);
+
+		count += columns_count(&input);
+	}
+	return count;
 }
 
 /* Safety: context held. */
 static void code_chain(struct columns *columns, const struct chain *chain,
 		       struct columns_output *ret)
 {
-	columns_begin(columns, clock_time_shift(), count_words(chain));
+	size_t words = 0;
+
+	for (const struct buffer *b = chain->first; b; b = b->next)
+		words += b->len;
+	columns_begin(columns, clock_time_shift(), words);
 	for (const struct buffer *b = chain->first; b; b = b->next) {
-		struct columns_input input = {
-		    .words = b->words,
-		    .len = buffer_len(b) / sizeof(uint64_t),
-		    .from = b->from,
-		    .first_tick = b->slot->first_tick,
-		};
+		struct columns_input input = get_input(b);
 
 		columns_add(columns, &input);
 	}
@@ -349,10 +362,11 @@ void chunk_write_chain(const struct chain *chain)
 		err = context_prepare_columns(ctx);
 	if (err == 0) {
 		code_chain(ctx->columns, chain, &out);
-		event_count += out.event_count;
-		if (out.event_count)
-			err = write_columns(ctx, chain, &out);
+		err = write_columns(ctx, chain, &out);
+	} else {
+		out.event_count = count_events(chain);
 	}
+	event_count += out.event_count;
 	close_context(ctx);
 	if (err)
 		count_lost(out.event_count, err);

@@ -83,6 +83,20 @@ static inline const uint64_t *read_record(const uint64_t *word,
 	return word + ret->push;
 }
 
+uint32_t columns_count(const struct columns_input *input)
+{
+	const uint64_t *word = input->words, *end = word + input->len;
+	uint32_t count = 0;
+
+	while (word < end) {
+		struct record r;
+
+		count += word >= input->words + input->from;
+		word = read_record(word, &r);
+	}
+	return count;
+}
+
 size_t columns_bytes(void)
 {
 	size_t bytes = sizeof(struct columns);

@@ -60,6 +60,9 @@ struct columns_output {
 
 struct columns;
 
+/* Return: events that are to be coded. */
+uint32_t columns_count(const struct columns_input *input);
+
 /* Return: bytes of zeroed memory that struct columns needs; most of it is
    never touched. */
 size_t columns_bytes(void);

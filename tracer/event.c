@@ -74,7 +74,7 @@ static inline void leave(void)
 
 /*
  * What happens rarely before an event: the modules have changed, the thread
- * is new, its stream has to begin a new chunk.
+ * is new, its stream has to begin a new buffer.
  *
  * Safety: inside the guard.  Return: the stream, or NULL when there is none.
  */
@@ -87,12 +87,12 @@ static COLD struct thread *prepare(uintptr_t caller, bool stale)
 		modules_scan();
 	if (!th)
 		th = thread_register();
-	if (th && stale)
-		unwind_stack_reset(&th->stack);
 	if (!th)
 		thread_count_unrecorded();
-	else if (stale || th->restart)
+	if (th && stale) {
+		unwind_stack_reset(&th->stack);
 		thread_flush(th);
+	}
 	errno = saved;
 	return th;
 }
@@ -119,7 +119,7 @@ enter(uintptr_t caller)
 	if (UNLIKELY(modules_is_loader(caller)))
 		modules_mark_dirty();
 	th = tls.thread;
-	if (UNLIKELY(!th || stale || th->restart || modules_loader.dirty)) {
+	if (UNLIKELY(!th || stale || modules_loader.dirty)) {
 		th = prepare(caller, stale);
 		if (!th)
 			leave();

@@ -96,44 +96,29 @@ static struct thread *make(void)
 /* Safety: owner, @th->lock held.  The buffer is empty and the thread's. */
 static void begin_buffer(struct thread *th)
 {
-	struct trace_live_slot *slot = th->buffer->slot;
+	struct buffer_place place = {
+		.thread = th->number,
+		.sequence = th->sequence,
+		.first_tick = th->last_tick,
+	};
 
-	slot->committed_len = 0;
-	slot->first_tick = th->last_tick;
-	slot->thread = th->number;
-	slot->sequence = th->sequence;
-	atomic_thread_fence(memory_order_release);
-	slot->in_use = 1;
-	th->buffer->from = 0;
+	buffer_begin(th->buffer, &place);
 	th->next = th->buffer->words;
 	th->end = th->buffer->words + BUFFER_WORDS;
 	th->prev_len = 0;
 }
 
 /*
- * Another thread wrote the buffer out up to @written: what its owner committed
- * after that is the next buffer's.
+ * The thread's buffer, if it holds anything, joins its chain.
  *
  * Safety: owner, or whoever found the owner dead; @th->lock held.
+ * Return: whether the chain should be pushed.
  */
-static void follow_foreign_flush(struct thread *th)
-{
-	th->restart = false;
-	if (!th->written)
-		return;
-	th->buffer->from = th->written / sizeof(uint64_t);
-	th->buffer->slot->sequence = ++th->sequence;
-}
-
-/* Safety: as above.  The thread's buffer, if it holds anything, joins its
-   chain.  Return: whether the chain should be pushed. */
 static bool close_buffer(struct thread *th)
 {
 	struct buffer *buffer = th->buffer;
 
-	if (th->restart)
-		follow_foreign_flush(th);
-	if (!buffer || buffer_len(buffer) / sizeof(uint64_t) <= buffer->from)
+	if (!buffer || buffer_len(buffer) <= buffer->from)
 		return false;
 	chain_append(&th->chain, buffer);
 	th->buffer = NULL;
@@ -236,7 +221,6 @@ static bool own(struct thread *th)
 		clock_is_shared = true;
 	th->number = tls.number;
 	th->tid = sys_gettid();
-	th->restart = false;
 	th->sequence = tls.sequence;
 	th->last_tick = clock_now();
 	begin_buffer(th);
@@ -290,24 +274,22 @@ void thread_release(struct thread *th)
 }
 
 /*
- * Writes another thread's buffers out.  The owner is told first, so that it
- * waits for the lock at its next event; the event it is at now, if any, is
- * kept for its next chunk.
+ * Writes another thread's buffers out.  The owner may go on filling the one
+ * it has; the rest of that is part of its next chunk.
  *
  * Safety: signals blocked.
  */
 static void flush_foreign(struct thread *th)
 {
-	struct chain rest = {0};
+	struct chain part = {0};
 
-	if (!spinlock_take_bounded(&th->lock))
+	if (!spinlock_take_patiently(&th->lock))
 		return;
 	queue_push(&th->chain);
-	if (th->buffer && !atomic_exchange(&th->restart, true)) {
-		th->written = buffer_len(th->buffer);
-		chain_append(&rest, th->buffer);
-		if (th->written)
-			chunk_write_chain(&rest);
+	if (th->buffer && buffer_len(th->buffer) > th->buffer->from) {
+		chain_append(&part, th->buffer);
+		chunk_write_chain(&part);
+		buffer_split(th->buffer, ++th->sequence);
 	}
 	spinlock_give(&th->lock);
 }

@@ -23,15 +23,14 @@
  * @end:        of its words
  * @last_tick:  time of the last event, also of one not yet committed
  * @prev_len:   frames of the last event's stack, 0 at the start of a buffer
- * @restart:    another thread wrote the buffer out; begin a new one
- * @written:    bytes of @buffer it wrote
  * @number:     thread number
  * @tid:        the kernel's
  * @index:      of this struct
  * @in_use:     owned by a thread
  * @sequence:   of @buffer
  * @chain:      full buffers not pushed yet
- * @lock:       held while @chain or @buffer changes hands
+ * @lock:       held while @buffer, @chain or @sequence change, or another
+ *              thread reads them
  * @stack:      the last stack taken
  */
 struct thread {
@@ -40,8 +39,6 @@ struct thread {
 	uint64_t *end;
 	uint64_t last_tick;
 	size_t prev_len;
-	atomic_bool restart;
-	uint64_t written;
 	uint32_t number;
 	int tid;
 	uint32_t index;
@@ -80,7 +77,7 @@ void thread_release(struct thread *th);
 
 /*
  * Writes all threads' buffers into the trace.  Other threads that are still
- * running begin a new buffer at their next event.
+ * running go on where they are.
  *
  * Safety: inside the guard.  Waits a bounded time for threads that write.
  */

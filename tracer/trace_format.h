@@ -207,13 +207,13 @@ struct trace_live_header {
  * Start of a slot's control page; the buffer starts TRACE_LIVE_PAGE further.
  * committed_len only grows while @sequence stays; bytes below it are whole
  * events.  The owner stores it last (release), so a reader of a dead
- * process's file sees whole events only.
+ * process's file sees whole events only.  @sequence and @from change at once.
  */
 struct trace_live_slot {
 	uint32_t in_use; /* 1 while its events are not in the trace */
 	uint32_t thread;
 	uint32_t sequence; /* of this buffer, within its thread */
-	uint32_t reserved;
+	uint32_t from;     /* words at the front that the trace has already */
 	uint64_t first_tick;
 	uint64_t committed_len;
 };
