@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/columns.h"
 
+#include "tracer/columns_record.h"
 #include "tracer/columns_state.h"
 
 /* Bytes that a column may take for a chunk of the largest size. */
@@ -22,77 +23,20 @@ static const size_t column_caps[TRACE_COLUMN_COUNT] = {
     [TRACE_COLUMN_BODIES] = PER_WORD(ENCODE_VARINT_MAX),
 };
 
-/**
- * struct record - a record's parts
- * @head:   its first word; the tag is its low byte
- * @body:   words by kind
- * @frames: return addresses
- */
-struct record {
-	uint64_t head;
-	const uint64_t *body;
-	const uint64_t *frames;
-	uint64_t ticks;
-	uint32_t pop;
-	uint32_t push;
-};
-
-/* Words of the body, but for a long slack's. */
-static const uint8_t body_words[TRACE_EVENT_KIND_MASK + 1] = {
-    [TRACE_EVENT_MALLOC] = 2,  [TRACE_EVENT_CALLOC] = 2,
-    [TRACE_EVENT_MEMALIGN] = 3, [TRACE_EVENT_NEW] = 2,
-    [TRACE_EVENT_FREE] = 1,    [TRACE_EVENT_DELETE] = 1,
-    [TRACE_EVENT_REALLOC] = 4, [TRACE_EVENT_MMAP] = 6,
-    [TRACE_EVENT_MUNMAP] = 2,  [TRACE_EVENT_MREMAP] = 5,
-    [TRACE_EVENT_MALLOPT] = 3, [TRACE_EVENT_RSS] = 1,
-    [TRACE_EVENT_LOST] = 2,
-};
-
-/* Where the extent of an allocation lies in its body; 0: it has none. */
-static const uint8_t extent_at[TRACE_EVENT_KIND_MASK + 1] = {
-    [TRACE_EVENT_MALLOC] = 1,   [TRACE_EVENT_CALLOC] = 1,
-    [TRACE_EVENT_MEMALIGN] = 1, [TRACE_EVENT_NEW] = 1,
-    [TRACE_EVENT_REALLOC] = 2,
-};
-
-/* Safety: pure. */
-static inline bool has_long_slack(uint64_t extent)
-{
-	return extent >> TRACE_RECORD_SLACK_SHIFT == TRACE_RECORD_SLACK_LONG;
-}
-
-/* Safety: @word is the head of a whole record.  Return: the next one's. */
-static inline const uint64_t *read_record(const uint64_t *word,
-					  struct record *ret)
-{
-	uint64_t head = *word++;
-	unsigned kind = head & TRACE_EVENT_KIND_MASK;
-	unsigned at = extent_at[kind];
-
-	ret->head = head;
-	ret->pop = (uint16_t)(head >> TRACE_RECORD_POP_SHIFT);
-	ret->push = (uint16_t)(head >> TRACE_RECORD_PUSH_SHIFT);
-	ret->ticks = head >> TRACE_RECORD_TICKS_SHIFT;
-	if (UNLIKELY(ret->ticks == TRACE_RECORD_TICKS_LONG))
-		ret->ticks = *word++;
-	ret->body = word;
-	word += body_words[kind];
-	if (at && UNLIKELY(has_long_slack(ret->body[at])))
-		word++;
-	ret->frames = word;
-	return word + ret->push;
-}
-
 uint32_t columns_count(const struct columns_input *input)
 {
 	const uint64_t *word = input->words, *end = word + input->len;
 	uint32_t count = 0;
 
 	while (word < end) {
+		const uint64_t *next;
 		struct record r;
 
+		next = record_read(word, &r);
+		if (!record_is_whole(&r, next, end))
+			break;
 		count += word >= input->words + input->from;
-		word = read_record(word, &r);
+		word = next;
 	}
 	return count;
 }
@@ -310,7 +254,7 @@ static inline uint32_t put_block(struct columns *c, struct shape *shape,
 	struct block *block = &c->blocks[++c->block_count];
 	uint32_t code = 0;
 
-	if (UNLIKELY(has_long_slack(*extent)))
+	if (UNLIKELY(record_has_long_slack(*extent)))
 		slack = extent[1];
 	if (size != shape->size) {
 		columns_varint(c, TRACE_COLUMN_SIZES, size);
@@ -350,7 +294,7 @@ static COLD void put_rare(struct columns *c, unsigned kind,
 	is_signed[4] = kind == TRACE_EVENT_MMAP;
 	for (int i = 0; i < 3; i++)
 		is_signed[i] = kind == TRACE_EVENT_MALLOPT;
-	for (int i = 0; i < body_words[kind]; i++) {
+	for (int i = 0; i < record_body_words[kind]; i++) {
 		if (is_address[i])
 			put_body_addr(c, body[i]);
 		else if (is_signed[i])
@@ -417,7 +361,8 @@ static inline uint32_t put_event(struct columns *c, const struct record *r,
  * Follows stack and time over records that are not to be coded.  The first one
  * that is then brings the whole stack.
  *
- * Safety: as above.  Return: that record, the stack in @c->stack.
+ * Safety: as above.  Return: that record, the stack in @c->stack; NULL when
+ * the records are damaged.
  */
 static COLD const uint64_t *skip(struct columns *c, const uint64_t *word,
 				 const uint64_t *from, uint32_t *ret_depth)
@@ -425,9 +370,13 @@ static COLD const uint64_t *skip(struct columns *c, const uint64_t *word,
 	uint32_t depth = 0;
 
 	while (word < from) {
+		const uint64_t *next;
 		struct record r;
 
-		word = read_record(word, &r);
+		next = record_read(word, &r);
+		if (!record_is_whole(&r, next, from) || r.pop > depth)
+			return NULL;
+		word = next;
 		depth -= r.pop;
 		memcpy(c->stack + depth, r.frames, r.push * sizeof(*r.frames));
 		depth += r.push;
@@ -443,7 +392,7 @@ static COLD const uint64_t *skip(struct columns *c, const uint64_t *word,
 static COLD void push_whole_stack(struct columns *c, struct record *r,
 				  uint32_t depth)
 {
-	depth -= r->pop;
+	depth -= r->pop < depth ? r->pop : depth;
 	memcpy(c->stack + depth, r->frames, r->push * sizeof(*r->frames));
 	r->push += depth;
 	r->pop = 0;
@@ -469,29 +418,33 @@ void columns_add(struct columns *c, const struct columns_input *input)
 {
 	const uint64_t *word = input->words;
 	const uint64_t *end = word + input->len;
+	bool is_first = true;
 	uint32_t kept = 0;
-	struct record r;
 
 	c->tick = input->first_tick;
 	if (UNLIKELY(input->from))
 		word = skip(c, word, word + input->from, &kept);
+	if (UNLIKELY(!word))
+		return;
 	if (!c->event_count) {
 		c->first_tick = c->tick;
 		c->t = c->tick >> c->time_shift;
 	}
-	if (word < end) { /* nothing of the buffer before is built upon */
-		const uint64_t *body_end;
-
-		word = read_record(word, &r);
-		body_end = r.frames;
-		if (UNLIKELY(kept))
-			push_whole_stack(c, &r, kept);
-		r.pop = c->depth;
-		put_record(c, &r, body_end);
-	}
 	while (word < end) {
-		word = read_record(word, &r);
-		put_record(c, &r, r.frames);
+		const uint64_t *body_end;
+		struct record r;
+
+		word = record_read(word, &r);
+		if (UNLIKELY(!record_is_whole(&r, word, end)))
+			break;
+		body_end = r.frames;
+		if (UNLIKELY(is_first)) {
+			if (kept)
+				push_whole_stack(c, &r, kept);
+			r.pop = c->depth; /* of the buffer before */
+			is_first = false;
+		}
+		put_record(c, &r, body_end);
 	}
 }
 

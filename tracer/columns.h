@@ -31,10 +31,12 @@ enum {
 
 /**
  * struct columns_input - one buffer of records
- * @words:      whole records
+ * @words:      whole records; where they are damaged, the rest counts for
+ *              nothing
  * @len:        words
  * @from:       first word that is to be coded; those before it only say what
- *              stack and time it builds upon
+ *              stack and time it builds upon; not 0 in a chunk's first
+ *              buffer only
  * @first_tick: base of the first record's time
  */
 struct columns_input {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -197,14 +198,19 @@ static void finish_all(const struct settings *set, char *names, size_t len,
 	size_t count = 0;
 
 	for (char *name = names; name < names + len; name += strlen(name) + 1) {
-		uint32_t how;
-		int err = finish_trace(name, count ? NULL : result, &how);
+		struct finish_result done;
+		int err = finish_trace(name, count ? NULL : result, &done);
 
 		if (!count)
-			first_how = how;
+			first_how = done.how;
 		if (err)
 			fprintf(stderr, "memprof-record: %s: %s\n", name,
 				strerror(-err));
+		if (done.damaged_bytes)
+			fprintf(stderr,
+				"memprof-record: %s: the program wrote over "
+				"%" PRIu64 " bytes of its last events\n",
+				name, done.damaged_bytes);
 		count++;
 	}
 	if (set->quiet)

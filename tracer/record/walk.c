@@ -1,88 +1,120 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/record/walk.h"
 
-#include <stdbool.h>
-
+#include "tracer/columns_record.h"
 #include "tracer/trace_format.h"
 
 /**
- * struct cursor - bounded reading
- * @p, @end: what is left
- * @ok:      nothing was missing so far
+ * struct walk - what the records so far leave
+ * @depth: frames of the stack
+ * @tick:  of the last one
+ * @now:   none is later
  */
-struct cursor {
-	const uint8_t *p;
-	const uint8_t *end;
-	bool ok;
+struct walk {
+	uint64_t depth;
+	uint64_t tick;
+	uint64_t now;
 };
 
-/* Safety: pure.  Return: 0 and @ok false when there is none. */
-static uint64_t get_varint(struct cursor *cur)
-{
-	uint64_t v = 0;
-
-	for (unsigned shift = 0; shift < 70 && cur->p < cur->end; shift += 7) {
-		uint8_t b = *cur->p++;
-
-		v |= shift < 64 ? (uint64_t)(b & 0x7f) << shift : 0;
-		if (b < 0x80)
-			return v;
-	}
-	cur->ok = false;
-	return 0;
-}
-
-/* Varints in the body of each kind, its REALLOC duration left out. */
-static const uint8_t body_varints[] = {
-    [TRACE_EVENT_MALLOC] = 3,   [TRACE_EVENT_CALLOC] = 3,
-    [TRACE_EVENT_MEMALIGN] = 4, [TRACE_EVENT_NEW] = 3,
-    [TRACE_EVENT_FREE] = 1,     [TRACE_EVENT_DELETE] = 1,
-    [TRACE_EVENT_REALLOC] = 4,  [TRACE_EVENT_MMAP] = 6,
-    [TRACE_EVENT_MUNMAP] = 2,   [TRACE_EVENT_MREMAP] = 5,
-    [TRACE_EVENT_MALLOPT] = 3,  [TRACE_EVENT_RSS] = 1,
-    [TRACE_EVENT_LOST] = 2,
+/* Words of the body that are sizes, by bits. */
+static const uint8_t sizes[TRACE_EVENT_KIND_MASK + 1] = {
+    [TRACE_EVENT_MMAP] = 1 << 1,
+    [TRACE_EVENT_MUNMAP] = 1 << 1,
+    [TRACE_EVENT_MREMAP] = 1 << 1 | 1 << 3,
+    [TRACE_EVENT_RSS] = 1 << 0,
 };
 
-/* Safety: pure.  Steps over one event.  Return: its end's time. */
-static uint64_t walk_one(struct cursor *cur, uint64_t tick)
+/* Safety: pure.  Return: whether the @left words hold all of the record but
+   its frames, now in @ret. */
+static bool read_fixed(const uint64_t *word, size_t left, struct record *ret)
 {
-	unsigned kind = *cur->p++ & TRACE_EVENT_KIND_MASK;
+	uint64_t padded[RECORD_FIXED_MAX] = {0};
+	const uint64_t *start = word;
+	size_t fixed;
 
-	if (kind == 0 ||
-	    kind >= sizeof(body_varints) / sizeof(body_varints[0])) {
-		cur->ok = false;
-		return tick;
+	/* Reading it must not go beyond the buffer. */
+	if (left < RECORD_FIXED_MAX) {
+		for (size_t i = 0; i < left; i++)
+			padded[i] = word[i];
+		start = padded;
 	}
-	tick += get_varint(cur);
-	if (kind != TRACE_EVENT_RSS && kind != TRACE_EVENT_LOST) {
-		uint64_t push;
-
-		get_varint(cur);
-		push = get_varint(cur);
-		while (cur->ok && push-- > 0)
-			get_varint(cur);
-	}
-	if (kind == TRACE_EVENT_REALLOC)
-		tick += get_varint(cur);
-	for (unsigned i = 0; i < body_varints[kind]; i++)
-		get_varint(cur);
-	return tick;
+	record_read(start, ret);
+	fixed = (size_t)(ret->frames - start);
+	ret->body = word + (ret->body - start);
+	ret->frames = word + fixed;
+	return fixed <= left && ret->push <= left - fixed &&
+	       record_body_words[ret->head & TRACE_EVENT_KIND_MASK] != 0;
 }
 
-struct walk_result walk_events(const uint8_t *buf, size_t len,
-			       uint64_t first_tick)
+/* Safety: pure. */
+static bool has_stack(const struct record *r)
 {
-	struct cursor cur = { .p = buf, .end = buf + len, .ok = true };
-	struct walk_result result = { .last_tick = first_tick };
+	unsigned kind = r->head & TRACE_EVENT_KIND_MASK;
 
-	while (cur.p < cur.end) {
-		uint64_t tick = walk_one(&cur, result.last_tick);
+	return kind != TRACE_EVENT_RSS && kind != TRACE_EVENT_LOST &&
+	       !(r->head & TRACE_EVENT_NO_STACK);
+}
 
-		if (!cur.ok)
+/* Safety: pure.  Follows the stack.  Return: whether it can be. */
+static bool check_stack(struct walk *walk, const struct record *r)
+{
+	if (!has_stack(r))
+		return !r->pop && !r->push;
+	if (r->pop > walk->depth)
+		return false;
+	walk->depth += r->push - (uint64_t)r->pop;
+	return walk->depth <= TRACE_STACK_DEPTH_MAX;
+}
+
+/* Safety: pure.  Follows the time.  Return: whether it can be. */
+static bool check_time(struct walk *walk, const struct record *r)
+{
+	uint64_t ticks[2] = {r->ticks, 0};
+
+	if ((r->head & TRACE_EVENT_KIND_MASK) == TRACE_EVENT_REALLOC)
+		ticks[1] = r->frames[-1];
+	for (int i = 0; i < 2; i++) {
+		if (ticks[i] > walk->now - walk->tick)
+			return false;
+		walk->tick += ticks[i];
+	}
+	return true;
+}
+
+/* Safety: pure. */
+static bool check_sizes(const struct record *r)
+{
+	unsigned kind = r->head & TRACE_EVENT_KIND_MASK;
+	unsigned at = record_extent_at[kind];
+	uint64_t all = 0;
+
+	for (int i = 0; i < record_body_words[kind]; i++)
+		all |= sizes[kind] >> i & 1 ? r->body[i] : 0;
+	if (at && record_has_long_slack(r->body[at]))
+		all |= r->body[at + 1];
+	return all < TRACE_SIZE_LIMIT;
+}
+
+struct walk_result walk_records(const struct columns_input *input,
+				uint64_t now)
+{
+	struct walk walk = {.tick = input->first_tick, .now = now};
+	struct walk_result result = {.last_tick = input->first_tick,
+				     .has_from = input->from == 0};
+
+	if (input->first_tick > now)
+		return result;
+	while (result.words < input->len) {
+		const uint64_t *word = input->words + result.words;
+		struct record r;
+
+		if (!read_fixed(word, input->len - result.words, &r) ||
+		    (r.head & 0x80) || !check_stack(&walk, &r) ||
+		    !check_time(&walk, &r) || !check_sizes(&r))
 			break;
-		result.last_tick = tick;
-		result.bytes = (size_t)(cur.p - buf);
-		result.count++;
+		result.words = (size_t)(r.frames + r.push - input->words);
+		result.last_tick = walk.tick;
+		result.has_from |= result.words == input->from;
 	}
 	return result;
 }

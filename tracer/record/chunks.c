@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/record/chunks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include <zstd.h>
+
+enum {
+	COMPRESS_MIN = 512, /* shorter payloads are stored as they are */
+	COMPRESS_LEVEL = 1,
+};
+
+/* Safety: allocates.  Return: 0 or -ENOMEM. */
+static int add_range(struct summary *sum, const struct trace_chunk_header *head)
+{
+	if (sum->range_count == sum->range_cap) {
+		size_t cap = sum->range_cap ? 2 * sum->range_cap : 1024;
+		struct buffer_range *grown =
+		    realloc(sum->ranges, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		sum->ranges = grown;
+		sum->range_cap = cap;
+	}
+	sum->ranges[sum->range_count++] = (struct buffer_range){
+		.first = (uint64_t)head->thread << 32 | head->sequence,
+		.count = head->buffer_count ? head->buffer_count : 1,
+	};
+	return 0;
+}
+
+/* Safety: pure.  For qsort(). */
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct buffer_range *left = a, *right = b;
+
+	return (left->first > right->first) - (left->first < right->first);
+}
+
+/* Ranges do not overlap, or begin with the same buffer. */
+bool summary_has(const struct summary *sum, uint32_t thread, uint32_t sequence)
+{
+	uint64_t key = (uint64_t)thread << 32 | sequence;
+	size_t low = 0, high = sum->range_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sum->ranges[middle].first <= key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 &&
+	       key - sum->ranges[low - 1].first < sum->ranges[low - 1].count;
+}
+
+/*
+ * An abort that was caught shows only by what comes after it.  Other threads
+ * record until an exec takes place, but then nothing says that it failed.
+ */
+bool summary_is_resumed_by(const struct summary *sum, unsigned type)
+{
+	return sum->end_how != TRACE_END_EXEC || type == TRACE_CHUNK_CLOCK;
+}
+
+/* Safety: pure. */
+static bool is_of_events(const struct trace_chunk_header *head)
+{
+	return head->type == TRACE_CHUNK_EVENTS ||
+	       head->type == TRACE_CHUNK_COLUMNS;
+}
+
+/* Safety: pure. */
+static bool is_header(const struct trace_chunk_header *head)
+{
+	return memcmp(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN) == 0 &&
+	       head->header_checksum == XXH64(head, sizeof(*head) - 8, 0);
+}
+
+/* Safety: reads @fd.  Return: whether a header of a chunk that fits into
+   @size bytes is at @off. */
+static bool read_header(int fd, off_t off, off_t size,
+			struct trace_chunk_header *ret)
+{
+	return pread(fd, ret, sizeof(*ret), off) == (ssize_t)sizeof(*ret) &&
+	       is_header(ret) &&
+	       ret->stored_len <= size - off - (off_t)sizeof(*ret);
+}
+
+/* Safety: reads @fd, allocates.  Return: the payload as stored, NULL where it
+   is damaged. */
+static uint8_t *load_payload(int fd, off_t off,
+			     const struct trace_chunk_header *head)
+{
+	size_t len = head->stored_len;
+	uint8_t *payload = malloc(len ? len : 1);
+
+	off += (off_t)sizeof(*head);
+	if (payload && pread(fd, payload, len, off) == (ssize_t)len &&
+	    XXH64(payload, len, 0) == head->payload_checksum)
+		return payload;
+	free(payload);
+	return NULL;
+}
+
+/*
+ * Whether the chunk at @off was written to its end.  A thread that is killed
+ * while it writes leaves a part of a chunk, behind which another may write.
+ *
+ * Safety: reads @fd, allocates.
+ */
+static bool is_whole(int fd, off_t off, off_t size,
+		     const struct trace_chunk_header *head)
+{
+	off_t next = off + (off_t)sizeof(*head) + head->stored_len;
+	struct trace_chunk_header following;
+	uint8_t *payload;
+
+	if (next < size && read_header(fd, next, size, &following))
+		return true;
+	payload = load_payload(fd, off, head);
+	free(payload);
+	return payload;
+}
+
+/* Safety: reads @fd, single thread.  Return: offset of a header, or -1. */
+static off_t find_header(int fd, off_t off)
+{
+	static uint8_t buf[1 << 16];
+	struct trace_chunk_header head;
+	ssize_t n;
+
+	while ((n = pread(fd, buf, sizeof(buf), off)) >=
+	       (ssize_t)sizeof(head)) {
+		const uint8_t *last = buf + n - sizeof(head);
+
+		for (const uint8_t *p = buf; p <= last; p++) {
+			if (*p != (uint8_t)TRACE_CHUNK_MAGIC[0])
+				continue;
+			memcpy(&head, p, sizeof(head));
+			if (is_header(&head))
+				return off + (p - buf);
+		}
+		off += n - (ssize_t)sizeof(head) + 1;
+	}
+	return -1;
+}
+
+/* Safety: allocates.  Return: the payload's first @len bytes, at least; NULL
+   where they cannot be had. */
+static uint8_t *load_raw(int fd, off_t off,
+			 const struct trace_chunk_header *head, size_t len)
+{
+	uint8_t *stored = load_payload(fd, off, head), *raw = NULL;
+	size_t n;
+
+	if (!stored || head->raw_len < len || head->raw_len > TRACE_RAW_LEN_MAX)
+		goto out;
+	if (!(head->flags & TRACE_CHUNK_ZSTD))
+		return stored;
+	raw = malloc(head->raw_len);
+	n = raw ? ZSTD_decompress(raw, head->raw_len, stored, head->stored_len)
+		: 0;
+	if (n != head->raw_len) {
+		free(raw);
+		raw = NULL;
+	}
+out:
+	free(stored);
+	return raw;
+}
+
+/* Safety: reads @fd, allocates.  Takes what matters from one chunk. */
+static void note_chunk(struct summary *sum, int fd, off_t off,
+		       const struct trace_chunk_header *head)
+{
+	uint8_t *payload;
+
+	if (is_of_events(head) || head->type == TRACE_CHUNK_CLOCK)
+		sum->resumed |= summary_is_resumed_by(sum, head->type);
+	if (head->thread > sum->threads)
+		sum->threads = head->thread;
+	if (head->type != TRACE_CHUNK_PROCESS && head->type != TRACE_CHUNK_END)
+		return;
+	payload = load_raw(fd, off, head, 12);
+	if (!payload)
+		return;
+	if (head->type == TRACE_CHUNK_PROCESS) {
+		sum->clock = payload[8];
+	} else {
+		memcpy(&sum->end_how, payload, sizeof(sum->end_how));
+		sum->resumed = false;
+	}
+	free(payload);
+}
+
+/* Safety: reads @fd, allocates.  Return: 0 or -errno. */
+static int read_chunks(struct summary *sum, int fd, off_t size)
+{
+	while (sum->end < size) {
+		struct trace_chunk_header head;
+
+		if (!read_header(fd, sum->end, size, &head) ||
+		    !is_whole(fd, sum->end, size, &head)) {
+			off_t next = find_header(fd, sum->end + 1);
+
+			if (next < 0)
+				break;
+			sum->end = next;
+			continue;
+		}
+		if (is_of_events(&head) && add_range(sum, &head) != 0)
+			return -ENOMEM;
+		note_chunk(sum, fd, sum->end, &head);
+		sum->end += (off_t)sizeof(head) + head.stored_len;
+	}
+	return 0;
+}
+
+int summary_read(struct summary *ret, int fd, off_t size)
+{
+	struct trace_preamble pre;
+	int err;
+
+	*ret = (struct summary){
+		.clock = TRACE_CLOCK_TSC,
+		.end = sizeof(pre),
+	};
+	if (pread(fd, &pre, sizeof(pre), 0) != (ssize_t)sizeof(pre) ||
+	    memcmp(pre.magic, TRACE_MAGIC, TRACE_MAGIC_LEN) != 0 ||
+	    pre.version_major != TRACE_VERSION_MAJOR)
+		return -EINVAL;
+	ret->trace_id = pre.trace_id;
+	err = read_chunks(ret, fd, size);
+	if (ret->range_count)
+		qsort(ret->ranges, ret->range_count, sizeof(*ret->ranges),
+		      compare_ranges);
+	return err;
+}
+
+void summary_done(struct summary *sum)
+{
+	free(sum->ranges);
+}
+
+uint64_t summary_tick(const struct summary *sum)
+{
+	struct timespec ts = {0};
+
+#if defined(__x86_64__)
+	if (sum->clock == TRACE_CLOCK_TSC)
+		return __rdtsc();
+#endif
+	(void)sum;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Safety: allocates.  Return: all parts in one, NULL out of memory. */
+static uint8_t *join(const struct part *parts, size_t count, size_t *ret_len)
+{
+	uint8_t *bytes, *p;
+
+	*ret_len = 0;
+	for (size_t i = 0; i < count; i++)
+		*ret_len += parts[i].len;
+	p = bytes = malloc(*ret_len ? *ret_len : 1);
+	for (size_t i = 0; bytes && i < count; i++) {
+		memcpy(p, parts[i].bytes, parts[i].len);
+		p += parts[i].len;
+	}
+	return bytes;
+}
+
+/* Safety: pure.  @dst has room for @cap bytes, at least @len.  Return: bytes
+   stored. */
+static size_t store(uint8_t *dst, size_t cap, const uint8_t *payload,
+		    size_t len, uint16_t *ret_flags)
+{
+	size_t stored = 0;
+
+	if (len >= COMPRESS_MIN)
+		stored = ZSTD_compress(dst, cap, payload, len, COMPRESS_LEVEL);
+	if (stored && !ZSTD_isError(stored) && stored < len) {
+		*ret_flags = TRACE_CHUNK_ZSTD;
+		return stored;
+	}
+	memcpy(dst, payload, len);
+	return len;
+}
+
+/* Safety: pure.  Return: 0 or -errno. */
+static int write_all(int fd, const void *bytes, size_t len)
+{
+	ssize_t done = write(fd, bytes, len);
+
+	if (done < 0)
+		return -errno;
+	return (size_t)done == len ? 0 : -ENOSPC;
+}
+
+int chunks_append(int fd, struct trace_chunk_header *head,
+		  const struct part *parts, size_t part_count)
+{
+	size_t len, cap, stored;
+	uint8_t *payload = join(parts, part_count, &len), *bytes = NULL;
+	int err = -ENOMEM;
+
+	cap = ZSTD_compressBound(len);
+	if (payload)
+		bytes = malloc(sizeof(*head) + cap);
+	if (bytes) {
+		stored = store(bytes + sizeof(*head), cap, payload, len,
+			       &head->flags);
+		memcpy(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN);
+		head->raw_len = (uint32_t)len;
+		head->stored_len = (uint32_t)stored;
+		head->payload_checksum =
+		    XXH64(bytes + sizeof(*head), stored, 0);
+		head->header_checksum = XXH64(head, sizeof(*head) - 8, 0);
+		memcpy(bytes, head, sizeof(*head));
+		err = write_all(fd, bytes, sizeof(*head) + stored);
+	}
+	free(payload);
+	free(bytes);
+	return err;
+}

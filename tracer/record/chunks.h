@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading what a trace has, and adding to it. */
+#ifndef TRACER_RECORD_CHUNKS_H
+#define TRACER_RECORD_CHUNKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tracer/trace_format.h"
+
+/**
+ * struct buffer_range - buffers that are part of one chunk
+ * @first: thread << 32 | sequence of the first one
+ * @count: of them
+ */
+struct buffer_range {
+	uint64_t first;
+	uint32_t count;
+};
+
+/**
+ * struct summary - what the chunks of a trace say
+ * @trace_id:   from the preamble
+ * @clock:      from PROCESS
+ * @end_how:    of the last END, 0 where there is none
+ * @resumed:    the program went on after the last END
+ * @threads:    largest thread number
+ * @ranges:     of all chunks of events, sorted by @first
+ * @range_count, @range_cap: of them
+ * @end:        offset after the last whole chunk
+ */
+struct summary {
+	uint64_t trace_id;
+	unsigned clock;
+	uint32_t end_how;
+	bool resumed;
+	uint32_t threads;
+	struct buffer_range *ranges;
+	size_t range_count;
+	size_t range_cap;
+	off_t end;
+};
+
+/*
+ * Reads all chunks of @fd, stepping over what is damaged.
+ *
+ * Safety: allocates; summary_done() frees, also after a failure.
+ * Return: 0, or -errno where this is no trace of ours.
+ */
+int summary_read(struct summary *ret, int fd, off_t size);
+
+void summary_done(struct summary *sum);
+
+/* Return: whether a chunk has the buffer.  Safety: pure. */
+bool summary_has(const struct summary *sum, uint32_t thread, uint32_t sequence);
+
+/* Events of other threads than the last END's writer are told by a chunk of
+   @type after it.  Safety: pure. */
+bool summary_is_resumed_by(const struct summary *sum, unsigned type);
+
+/* Return: the trace's clock now.  Safety: pure but for the clock. */
+uint64_t summary_tick(const struct summary *sum);
+
+/**
+ * struct part - a piece of a payload
+ */
+struct part {
+	const void *bytes;
+	size_t len;
+};
+
+/*
+ * Completes @head and appends the chunk, whose payload is @parts one after
+ * another.
+ *
+ * Safety: allocates.  Return: 0 or -errno.
+ */
+int chunks_append(int fd, struct trace_chunk_header *head,
+		  const struct part *parts, size_t part_count);
+
+#endif /* TRACER_RECORD_CHUNKS_H */
