@@ -143,6 +143,16 @@ static bool work(void)
 	return true;
 }
 
+/* Writes chains until there are none, or no more than @enough buffers wait.
+   Safety: as queue_push(). */
+static void work_off(int enough)
+{
+	bool more = true;
+
+	while (more && atomic_load(&queue.waiting) > enough)
+		more = work();
+}
+
 /* Safety: as queue_push().  Return: false when the queue is full. */
 static bool enqueue(const struct chain *chain)
 {
@@ -185,8 +195,7 @@ void queue_push(struct chain *chain)
 	atomic_fetch_add(&queue.turn, 1);
 	chunk_report_lost();
 	if (!helper_start()) {
-		while (work())
-			continue;
+		work_off(0);
 		return;
 	}
 	sys_futex_wake(&queue.turn);
@@ -194,14 +203,12 @@ void queue_push(struct chain *chain)
 		return;
 	if (!helper_is_alive())
 		take_over();
-	while (atomic_load(&queue.waiting) > WAITING_MAX && work())
-		continue;
+	work_off(WAITING_MAX);
 }
 
 void queue_drain(void)
 {
-	while (work())
-		continue;
+	work_off(0);
 	for (int i = 0; queue.ticket; i++) {
 		if (i == WAIT_PATIENCE)
 			helper_kill();

@@ -127,12 +127,14 @@ static bool is_whole(int fd, off_t off, off_t size,
 	off_t next = off + (off_t)sizeof(*head) + head->stored_len;
 	struct trace_chunk_header following;
 	uint8_t *payload;
+	bool whole;
 
 	if (next < size && read_header(fd, next, size, &following))
 		return true;
 	payload = load_payload(fd, off, head);
+	whole = payload != NULL;
 	free(payload);
-	return payload;
+	return whole;
 }
 
 /* Safety: reads @fd, single thread.  Return: offset of a header, or -1. */
