@@ -306,6 +306,15 @@ static inline void sys_signals_restore(const uint64_t *old)
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, 8);
 }
 
+/* Takes back @sig, which is blocked, if it is pending. */
+static inline void sys_signal_drop(int sig)
+{
+	uint64_t set = UINT64_C(1) << (sig - 1);
+	struct timespec now = {0, 0};
+
+	SYS_CALL4(SYS_rt_sigtimedwait, &set, NULL, &now, 8);
+}
+
 /*
  * Whether the word at @p can be read, without touching it: the kernel copies
  * the signal set before it finds the first argument to be wrong.

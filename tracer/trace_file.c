@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "tracer/compiler.h"
 #include "tracer/options.h"
 #include "tracer/output_name.h"
 #include "tracer/sys.h"
@@ -177,9 +178,44 @@ static int reopen(struct stat *st)
 	return fd;
 }
 
+/*
+ * The program's limit, which it may have changed since the helper was made.
+ *
+ * Safety: system calls.
+ */
+static uint64_t get_size_limit(void)
+{
+	struct rlimit lim = { .rlim_cur = RLIM_INFINITY };
+
+	if (!tls.is_helper ||
+	    sys_prlimit(sys_getppid(), RLIMIT_FSIZE, &lim) != 0)
+		sys_getrlimit(RLIMIT_FSIZE, &lim);
+	return lim.rlim_cur;
+}
+
+/*
+ * Writes below a limit of file sizes.  The file may reach it by another's
+ * write after the size was looked at, and the signal is then not for the
+ * program.
+ *
+ * Safety: system calls.  Return: bytes written, or -errno.
+ */
+static COLD ssize_t write_limited(int fd, const void *bytes, size_t len)
+{
+	uint64_t signals;
+	ssize_t done;
+
+	sys_signals_block(&signals);
+	done = sys_write(fd, bytes, len);
+	if (done == -EFBIG)
+		sys_signal_drop(SIGXFSZ);
+	sys_signals_restore(&signals);
+	return done;
+}
+
 int trace_file_append(const void *bytes, size_t len)
 {
-	struct rlimit lim;
+	uint64_t limit = get_size_limit();
 	struct stat st;
 	ssize_t done;
 	int fd = file.fd[tls.is_helper];
@@ -189,11 +225,12 @@ int trace_file_append(const void *bytes, size_t len)
 		if (fd < 0)
 			return fd;
 	}
-	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
-	    lim.rlim_cur != RLIM_INFINITY &&
-	    (uint64_t)st.st_size + len > lim.rlim_cur)
-		return -EFBIG;
-	done = sys_write(fd, bytes, len);
+	if (limit == RLIM_INFINITY)
+		done = sys_write(fd, bytes, len);
+	else if ((uint64_t)st.st_size + len > limit)
+		done = -EFBIG;
+	else
+		done = write_limited(fd, bytes, len);
 	if (done < 0)
 		return (int)done;
 	return (size_t)done == len ? 0 : -ENOSPC;
