@@ -59,6 +59,7 @@ suite analyse tests/tools/analyse.sh
 suite layers tests/tools/check_layers.py
 suite docs tests/tools/check_docs.py
 suite unit make -j"$jobs" unit MODE=asan
+suite races make races
 suite fuzz make fuzz
 suite tracer tests/tracer/run.sh build/release
 suite instructions tests/tracer/instructions.py build/release

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # make unit [MODE=asan]   build and run every tests/unit/test_*.c
+# make races              the tracer's threads under ThreadSanitizer
 # make test-tools         build/MODE/tests/gen_trace, dump_events
 # make fuzz [FUZZ_TIME=20] run every tests/fuzz/fuzz_*.c under clang's libFuzzer
 # make fuzz-replay [MODE=asan]   run them on the corpus, with any compiler
@@ -14,7 +15,7 @@ test_flags   := $(report_flags) $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/nul
 test_libs    := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
 test_archive := $(test_dir)/libreport.a
 
-.PHONY: unit unit-build test-tools fuzz fuzz-build fuzz-replay
+.PHONY: unit unit-build test-tools races fuzz fuzz-build fuzz-replay
 
 # Parts of the tracer that can be tested by themselves; with the sanitizers.
 test_tracer_src := $(sort $(wildcard tracer/cfi*.c)) tracer/rules.c \
@@ -54,6 +55,22 @@ unit: unit-build
 	@failed=; for test in $(test_units); do \
 		echo "== $$test"; $$test || failed="$$failed $$test"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+# --- races ------------------------------------------------------------------
+
+# The tracer is never built with a sanitizer: the test brings what surrounds
+# its queue.  -Wno-tsan: no order that matters rests on a fence alone.
+race_src := tests/races/race_threads.c tracer/thread.c tracer/queue.c \
+            tracer/buffer.c tracer/pool.c
+
+build/races/race_threads: $(race_src) $(wildcard tracer/*.h)
+	@mkdir -p $(@D)
+	$(call say,RACE,$@)
+	$(Q)$(CC) -iquote . -D_GNU_SOURCE -std=gnu17 -Wall -Wextra -Wno-tsan \
+		-O1 -g -fsanitize=thread $(CFLAGS) -o $@ $(race_src) -lpthread
+
+races: build/races/race_threads
+	@build/races/race_threads
 
 # --- fuzzing ----------------------------------------------------------------
 

@@ -208,23 +208,31 @@ static struct thread *find(void)
 	return make();
 }
 
-/* Safety: lock held.  Makes @th the calling thread's.  Return: false when
-   there is no buffer. */
+/*
+ * Makes @th the calling thread's.  Who saw that it belonged to another thread
+ * may be about to write that one's buffer out.
+ *
+ * Safety: threads.lock held.  Return: false when there is no buffer.
+ */
 static bool own(struct thread *th)
 {
-	th->buffer = buffer_take();
-	if (!th->buffer)
+	struct buffer *buffer = buffer_take();
+
+	if (!buffer)
 		return false;
 	if (!tls.number)
 		tls.number = ++threads.last_number;
 	if (tls.number > 1)
 		clock_is_shared = true;
+	spinlock_take(&th->lock);
 	th->number = tls.number;
 	th->tid = sys_gettid();
 	th->sequence = tls.sequence;
 	th->last_tick = clock_now();
+	th->buffer = buffer;
 	begin_buffer(th);
 	th->in_use = true;
+	spinlock_give(&th->lock);
 	return true;
 }
 
