@@ -102,6 +102,8 @@ void chain_append(struct chain *chain, struct buffer *buffer)
 {
 	buffer->next = NULL;
 	buffer->len = buffer_len(buffer);
+	if (buffer->len > BUFFER_WORDS) /* the program wrote over it */
+		buffer->len = BUFFER_WORDS;
 	if (chain->last)
 		chain->last->next = buffer;
 	else

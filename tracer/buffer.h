@@ -13,12 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracer/columns_record.h"
 #include "tracer/live.h"
 
 /**
  * struct buffer - one slot
  * @slot:  its control page
- * @words: behind it, BUFFER_WORDS of them
+ * @words: behind it; BUFFER_WORDS of them are filled at most
  * @next:  in the chain or the free list
  * @from:  words at the front that the trace has already
  * @len:   words to be written with @from of them left out; in a chain
@@ -33,7 +34,10 @@ struct buffer {
 	uint32_t index;
 };
 
-enum { BUFFER_WORDS = LIVE_BUFFER / (int)sizeof(uint64_t) };
+enum {
+	/* What follows may be read, as part of a record that is damaged. */
+	BUFFER_WORDS = LIVE_BUFFER / (int)sizeof(uint64_t) - RECORD_FIXED_MAX,
+};
 
 /**
  * struct chain - consecutive buffers of one thread, zero-initialised
