@@ -38,8 +38,10 @@ static inline bool spinlock_try(struct spinlock *lock)
 
 enum {
 	WAIT_YIELDS = 10000,
-	WAIT_STEP_NS = 100 * 1000,
-	WAIT_PATIENCE = WAIT_YIELDS + 50 * 1000, /* five seconds */
+	WAIT_NAPS = 1000, /* then steps are longer */
+	WAIT_NAP_NS = 100 * 1000,
+	WAIT_STEP_NS = 1000 * 1000,
+	WAIT_PATIENCE = WAIT_YIELDS + WAIT_NAPS + 3000, /* three seconds */
 };
 
 /*
@@ -54,13 +56,14 @@ static inline void wait_step(int i)
 	if (i < WAIT_YIELDS)
 		sys_sched_yield();
 	else
-		sys_nanosleep(WAIT_STEP_NS);
+		sys_nanosleep(i < WAIT_YIELDS + WAIT_NAPS ? WAIT_NAP_NS
+							  : WAIT_STEP_NS);
 }
 
 /* Safety: as spinlock_try().  Waits for the holder. */
 static inline void spinlock_take(struct spinlock *lock)
 {
-	for (int i = 0; !spinlock_try(lock); i += i < WAIT_YIELDS)
+	for (int i = 0; !spinlock_try(lock); i += i < WAIT_PATIENCE)
 		wait_step(i);
 }
 

@@ -170,7 +170,7 @@ static void helper_main(void)
 	close_files();
 	watch_parent();
 	atomic_store(&helper.ready, true);
-	while (sys_getppid() == helper.parent) {
+	while (sys_getppid() == helper.parent && !helper.quit) {
 		unsigned turn = atomic_load(queue_turn());
 		struct chain chain;
 
@@ -180,7 +180,7 @@ static void helper_main(void)
 			queue_finish(&chain);
 			continue;
 		}
-		if (atomic_load(&helper.quit) || (idle && is_left_behind()))
+		if (idle && is_left_behind())
 			break;
 		sys_futex_wait(queue_turn(), turn, IDLE_MS);
 		idle = turn == atomic_load(queue_turn());
@@ -358,6 +358,7 @@ void helper_stop(void)
 		helper.phase = HELPER_STOPPED;
 	}
 	queue_lock_give(&helper.lock);
+	queue_drain(); /* what it has not come to */
 	sys_signals_restore(&signals);
 }
 

@@ -43,9 +43,10 @@ void helper_leave_if_orphaned(void);
 
 /*
  * Lets it end and waits for that; there is no other one before
- * helper_allow(), so that none outlives an exec.
+ * helper_allow(), so that none outlives an exec.  What waited to be written
+ * is, afterwards.
  *
- * Safety: queue_drain() before.  Signals are blocked inside.
+ * Safety: anywhere but in the helper.  Signals are blocked inside.
  */
 void helper_stop(void);
 

@@ -143,14 +143,17 @@ static bool work(void)
 	return true;
 }
 
-/* Writes chains until there are none, or no more than @enough buffers wait.
-   Safety: as queue_push(). */
+/*
+ * Writes as much as brings the queue back to @enough buffers in the end, when
+ * every push does so.  Not more: the thread is needed, and who wants to write
+ * its buffers out, before an exec, waits for it.
+ *
+ * Safety: as queue_push().
+ */
 static void work_off(int enough)
 {
-	bool more = true;
-
-	while (more && atomic_load(&queue.waiting) > enough)
-		more = work();
+	for (int i = 0; i < 2 && atomic_load(&queue.waiting) > enough; i++)
+		work();
 }
 
 /* Safety: as queue_push().  Return: false when the queue is full. */
@@ -208,8 +211,13 @@ void queue_push(struct chain *chain)
 
 void queue_drain(void)
 {
-	work_off(0);
-	for (int i = 0; queue.ticket; i++) {
+	uint32_t end = queue.added, ticket;
+	bool more = true;
+
+	while (more && (int32_t)(end - queue.taken) > 0)
+		more = work();
+	for (int i = 0; (ticket = queue.ticket) && (int32_t)(end - ticket) >= 0;
+	     i++) {
 		if (i == WAIT_PATIENCE)
 			helper_kill();
 		if (helper_is_alive())

@@ -55,7 +55,8 @@ void queue_take(struct chain *ret);
 void queue_finish(struct chain *chain);
 
 /*
- * Writes all that was pushed, and waits for what the helper is at.
+ * Writes all that was pushed before the call, and waits for what the helper is
+ * at.
  *
  * Safety: signals blocked.
  */
