@@ -2,6 +2,7 @@
 #include "tracer/record/chunks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,23 +21,92 @@ enum {
 	COMPRESS_LEVEL = 1,
 };
 
-/* Safety: allocates.  Return: 0 or -ENOMEM. */
-static int add_range(struct summary *sum, const struct trace_chunk_header *head)
+/* Makes room for one more in an array.  Safety: allocates.  Return: the array
+   or NULL. */
+static void *grow(void *items, size_t count, size_t *cap, size_t item_bytes)
 {
-	if (sum->range_count == sum->range_cap) {
-		size_t cap = sum->range_cap ? 2 * sum->range_cap : 1024;
-		struct buffer_range *grown =
-		    realloc(sum->ranges, cap * sizeof(*grown));
+	size_t more = *cap ? 2 * *cap : 64;
 
-		if (!grown)
-			return -ENOMEM;
-		sum->ranges = grown;
-		sum->range_cap = cap;
-	}
-	sum->ranges[sum->range_count++] = (struct buffer_range){
+	if (count < *cap)
+		return items;
+	items = realloc(items, more * item_bytes);
+	if (items)
+		*cap = more;
+	return items;
+}
+
+/* Safety: pure. */
+static struct buffer_range get_range(const struct trace_chunk_header *head)
+{
+	return (struct buffer_range){
 		.first = (uint64_t)head->thread << 32 | head->sequence,
 		.count = head->buffer_count ? head->buffer_count : 1,
 	};
+}
+
+/* Safety: allocates.  Return: 0 or -ENOMEM. */
+static int add_range(struct summary *sum, const struct trace_chunk_header *head)
+{
+	struct buffer_range *items = grow(sum->ranges, sum->range_count,
+					  &sum->range_cap, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	sum->ranges = items;
+	sum->ranges[sum->range_count++] = get_range(head);
+	return 0;
+}
+
+/* Safety: allocates.  Return: 0 or -ENOMEM. */
+static int add_broken(struct summary *sum, off_t off,
+		      const struct trace_chunk_header *head)
+{
+	struct broken_chunk *items = grow(sum->broken, sum->broken_count,
+					  &sum->broken_cap, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	sum->broken = items;
+	sum->broken[sum->broken_count++] =
+	    (struct broken_chunk){get_range(head), off};
+	return 0;
+}
+
+/* Safety: pure. */
+static bool range_has(const struct buffer_range *range, uint64_t key)
+{
+	return key >= range->first && key - range->first < range->count;
+}
+
+/* Safety: writes to @fd.  Return: 0 or -errno. */
+static int erase_magic(int fd, off_t off)
+{
+	static const uint8_t zeros[TRACE_MAGIC_LEN];
+	int flags = fcntl(fd, F_GETFL);
+	ssize_t n;
+
+	/* With it, a write would go to the end. */
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_APPEND) != 0)
+		return -errno;
+	n = pwrite(fd, zeros, sizeof(zeros), off);
+	if (fcntl(fd, F_SETFL, flags) != 0 || n < 0)
+		return -errno;
+	return n == (ssize_t)sizeof(zeros) ? 0 : -EIO;
+}
+
+int summary_erase_broken(const struct summary *sum, int fd, uint32_t thread,
+			 uint32_t sequence)
+{
+	uint64_t key = (uint64_t)thread << 32 | sequence;
+
+	for (size_t i = 0; i < sum->broken_count; i++) {
+		int err = 0;
+
+		if (range_has(&sum->broken[i].range, key))
+			err = erase_magic(fd, sum->broken[i].off);
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
@@ -62,8 +132,7 @@ bool summary_has(const struct summary *sum, uint32_t thread, uint32_t sequence)
 		else
 			high = middle;
 	}
-	return low > 0 &&
-	       key - sum->ranges[low - 1].first < sum->ranges[low - 1].count;
+	return low > 0 && range_has(&sum->ranges[low - 1], key);
 }
 
 /*
@@ -89,14 +158,11 @@ static bool is_header(const struct trace_chunk_header *head)
 	       head->header_checksum == XXH64(head, sizeof(*head) - 8, 0);
 }
 
-/* Safety: reads @fd.  Return: whether a header of a chunk that fits into
-   @size bytes is at @off. */
-static bool read_header(int fd, off_t off, off_t size,
-			struct trace_chunk_header *ret)
+/* Safety: reads @fd.  Return: whether a chunk's header is at @off. */
+static bool read_header(int fd, off_t off, struct trace_chunk_header *ret)
 {
 	return pread(fd, ret, sizeof(*ret), off) == (ssize_t)sizeof(*ret) &&
-	       is_header(ret) &&
-	       ret->stored_len <= size - off - (off_t)sizeof(*ret);
+	       is_header(ret);
 }
 
 /* Safety: reads @fd, allocates.  Return: the payload as stored, NULL where it
@@ -129,7 +195,9 @@ static bool is_whole(int fd, off_t off, off_t size,
 	uint8_t *payload;
 	bool whole;
 
-	if (next < size && read_header(fd, next, size, &following))
+	if (next > size)
+		return false;
+	if (next < size && read_header(fd, next, &following))
 		return true;
 	payload = load_payload(fd, off, head);
 	whole = payload != NULL;
@@ -213,13 +281,16 @@ static int read_chunks(struct summary *sum, int fd, off_t size)
 {
 	while (sum->end < size) {
 		struct trace_chunk_header head;
+		bool has_header = read_header(fd, sum->end, &head);
 
-		if (!read_header(fd, sum->end, size, &head) ||
-		    !is_whole(fd, sum->end, size, &head)) {
+		if (!has_header || !is_whole(fd, sum->end, size, &head)) {
 			off_t next = find_header(fd, sum->end + 1);
 
 			if (next < 0)
 				break;
+			if (has_header && is_of_events(&head) &&
+			    add_broken(sum, sum->end, &head) != 0)
+				return -ENOMEM;
 			sum->end = next;
 			continue;
 		}
@@ -255,6 +326,7 @@ int summary_read(struct summary *ret, int fd, off_t size)
 void summary_done(struct summary *sum)
 {
 	free(sum->ranges);
+	free(sum->broken);
 }
 
 uint64_t summary_tick(const struct summary *sum)

@@ -21,6 +21,14 @@ struct buffer_range {
 };
 
 /**
+ * struct broken_chunk - one whose payload is not what its header says
+ */
+struct broken_chunk {
+	struct buffer_range range;
+	off_t off;
+};
+
+/**
  * struct summary - what the chunks of a trace say
  * @trace_id:   from the preamble
  * @clock:      from PROCESS
@@ -29,6 +37,8 @@ struct buffer_range {
  * @threads:    largest thread number
  * @ranges:     of all chunks of events, sorted by @first
  * @range_count, @range_cap: of them
+ * @broken:     chunks of events
+ * @broken_count, @broken_cap: of them
  * @end:        offset after the last whole chunk
  */
 struct summary {
@@ -40,6 +50,9 @@ struct summary {
 	struct buffer_range *ranges;
 	size_t range_count;
 	size_t range_cap;
+	struct broken_chunk *broken;
+	size_t broken_count;
+	size_t broken_cap;
 	off_t end;
 };
 
@@ -55,6 +68,15 @@ void summary_done(struct summary *sum);
 
 /* Return: whether a chunk has the buffer.  Safety: pure. */
 bool summary_has(const struct summary *sum, uint32_t thread, uint32_t sequence);
+
+/*
+ * Makes bytes without a meaning of broken chunks that say they have the
+ * buffer: it is going to be appended.
+ *
+ * Safety: writes to @fd.  Return: 0 or -errno.
+ */
+int summary_erase_broken(const struct summary *sum, int fd, uint32_t thread,
+			 uint32_t sequence);
 
 /* Events of other threads than the last END's writer are told by a chunk of
    @type after it.  Safety: pure. */

@@ -211,8 +211,8 @@ static unsigned get_time_shift(const struct summary *sum, uint32_t threads)
 }
 
 /* Safety: allocates.  Appends one chunk.  Return: 0 or -errno. */
-static int append(int fd, struct columns *columns, unsigned time_shift,
-		  const struct slot *slots, size_t count)
+static int append(int fd, const struct summary *sum, struct columns *columns,
+		  unsigned time_shift, const struct slot *slots, size_t count)
 {
 	struct part parts[1 + TRACE_COLUMN_COUNT];
 	struct columns_output out;
@@ -224,8 +224,14 @@ static int append(int fd, struct columns *columns, unsigned time_shift,
 		.buffer_count = (uint32_t)count,
 	};
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		int err = summary_erase_broken(sum, fd, slots[i].thread,
+					       slots[i].sequence);
+
+		if (err)
+			return err;
 		words += slots[i].input.len;
+	}
 	columns_begin(columns, time_shift, words);
 	for (size_t i = 0; i < count; i++)
 		columns_add(columns, &slots[i].input);
@@ -250,7 +256,7 @@ static int append_all(int fd, const struct summary *sum,
 		const struct slot *first = &slots->items[i];
 		size_t count = count_joined(first, slots->count - i);
 
-		err = append(fd, columns, time_shift, first, count);
+		err = append(fd, sum, columns, time_shift, first, count);
 		ret->chunks += err == 0;
 		i += count;
 	}
