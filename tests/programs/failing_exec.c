@@ -14,6 +14,8 @@ enum {
 static void *churn(void *arg)
 {
 	for (size_t i = 0;; i++) {
+		if (i % 500 == 0)
+			usleep(100);
 		void *p = malloc(16 + i % 300);
 
 		TRUTH_KEEP(p);

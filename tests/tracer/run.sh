@@ -17,7 +17,8 @@ build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
 build_cxx() { "$CXX" -std=c++17 -fsized-deallocation -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
 
 for name in basic handover ending deep descriptors limits interrupted \
-    counted reload c_host storm contexts failing_exec steps pairs; do
+    counted reload c_host storm contexts failing_exec steps beside sequence \
+    many_threads pairs; do
   build_c -o "$out/$name" "$src/$name.c" -ldl
 done
 build_cxx -o "$out/operators" "$src/operators.cpp"

@@ -11,8 +11,7 @@ import sys
 import tempfile
 import time
 
-from dump_trace import (CHUNK_MAGIC, CLOCK, END, EVENTS, Trace,
-                        decode_events, xxh64)
+from dump_trace import CHUNK_MAGIC, CLOCK, COLUMNS, END, Trace
 
 BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
 LIBRARY = os.path.join(BUILD, "libmemprof.so")
@@ -709,7 +708,7 @@ def end_counts(trace):
     after = kinds[len(kinds) - kinds[::-1].index(END):]
     if trace.ends[-1]["how"] == 6:
         return CLOCK not in after
-    return EVENTS not in after
+    return COLUMNS not in after
 
 
 @test
@@ -736,41 +735,69 @@ def killed_after_a_failed_exec():
 def finish_by_launcher(path):
     """Has memprof-record complete a trace that another process left."""
     announce = 'printf "%s\\0" "$1" >>"$MEMORY_PROFILER_NAME_FILE"'
-    subprocess.run([RECORD, "-q", "--children", "-o", path + ".sh", "--",
-                    "sh", "-c", announce, "sh", path], check=True)
+    run = subprocess.run([RECORD, "-q", "--children", "-o", path + ".sh", "--",
+                          "sh", "-c", announce, "sh", path], check=True,
+                         stderr=subprocess.PIPE, text=True)
+    for name in os.listdir(os.path.dirname(path)):
+        if name.startswith(os.path.basename(path) + ".sh"):
+            os.unlink(os.path.join(os.path.dirname(path), name))
+    return run.stderr.splitlines()
 
 
 @test
 def killed_while_writing_a_chunk():
     run = Run(["steps", "alloc", "kill"])
     want = sorted(run.sizes())
+    files = {}
+    for name in (run.path, run.path + ".live"):
+        with open(name, "rb") as f:
+            files[name] = f.read()
+    whole = files[run.path]
+    finish_by_launcher(run.path)
     with open(run.path, "rb") as f:
-        whole = f.read()
+        finished = f.read()
+    # What was added begins with the chunk that was not written.
+    length = 72 + struct.unpack_from("<I", finished, len(whole) + 16)[0]
+    chunk = finished[len(whole):len(whole) + length]
+    last = whole.rindex(CHUNK_MAGIC)
+    for part in (0, 5, 71, 72, 300, len(chunk) - 1, len(chunk)):
+        # With another thread's chunk behind it, or without.
+        for behind in (b"", whole[last:]):
+            with open(run.path, "wb") as f:
+                f.write(whole + chunk[:part] + behind)
+            with open(run.path + ".live", "wb") as f:
+                f.write(files[run.path + ".live"])
+            finish_by_launcher(run.path)
+            run.no_live_file()
+            trace = Trace(run.path)
+            what = (part, len(behind))
+            got = sorted(ev.size for ev in trace.events
+                         if ev.kind in ("malloc", "calloc", "memalign",
+                                        "new"))
+            check_equal(got == want, True, f"events after {what}")
+            check_equal(trace.damaged,
+                        int(bool(behind) and part not in (0, len(chunk))),
+                        what)
+    run.done()
+
+
+@test
+def killed_and_written_over():
+    run = Run(["steps", "alloc", "kill"])
     with open(run.path + ".live", "rb") as f:
-        live = f.read()
-    _, thread, sequence, _, first, length = struct.unpack_from(
-        "<IIIIQQ", live, 4096)
-    payload = live[8192:8192 + length]
-    events = list(decode_events(payload, thread, first))
-    head = struct.pack("<8sHHIIIQQIIQQ", CHUNK_MAGIC, EVENTS, 0, thread,
-                       length, length, first, events[-1].end_tick,
-                       len(events), sequence, xxh64(payload), 0)
-    chunk = head + struct.pack("<Q", xxh64(head)) + payload
-    for part in (0, 5, 71, 72, 1000, len(chunk) - 1, len(chunk)):
-        with open(run.path, "wb") as f:
-            f.write(whole + chunk[:part])
-        with open(run.path + ".live", "wb") as f:
-            f.write(live)
-        finish_by_launcher(run.path)
-        run.no_live_file()
-        trace = Trace(run.path)
-        got = sorted(ev.size for ev in trace.events
-                     if ev.kind in ("malloc", "calloc", "memalign", "new"))
-        check_equal(got == want, True, f"events after {part} bytes")
-        check_equal(trace.damaged, 0, part)
-        for name in os.listdir(run.dir):
-            if name.startswith("trace.dat.sh"):
-                os.unlink(os.path.join(run.dir, name))
+        live = bytearray(f.read())
+    length = struct.unpack_from("<Q", live, 4096 + 24)[0]
+    live[8192 + length // 2:8192 + length // 2 + 64] = b"\xff" * 64
+    with open(run.path + ".live", "wb") as f:
+        f.write(live)
+    lines = finish_by_launcher(run.path)
+    check_equal(len(lines), 1, lines)
+    check("wrote over" in lines[0], lines)
+    sizes = [ev.size for ev in Trace(run.path).events if ev.kind == "malloc"]
+    count = len(sizes)
+    check(400 < count < 600, count)
+    check_equal(sizes, list(range(1000, 1000 + count)))
+    run.no_live_file()
     run.done()
 
 
@@ -785,6 +812,200 @@ def exec_among_threads():
         if record:
             run.no_live_file()
         run.done()
+
+
+def helper_of(run):
+    """The process that the program saw beside it, 0 for none."""
+    lines = [t.split() for t in run.truth if t.startswith("helper")]
+    return int(lines[-1][1]) if lines else 0
+
+
+def is_gone(pid):
+    """Whether the process ends by itself within a second."""
+    for _ in range(200):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                if f.read().rpartition(")")[2].split()[0] == "Z":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def beside(*steps, churned, env=None, record=False, has_helper=True,
+           prefix=(), output=None, status=5):
+    """Runs beside, which frees as many blocks as it churns."""
+    argv = [os.path.join(PROGRAMS, "beside"), *steps]
+    plain = Run(argv, traced=False)
+    run = Run([*prefix, *argv], env=env, record=record, output=output,
+              options=["-q"], keep_stacks=False)
+    check_equal((run.status, run.stdout, run.stderr),
+                (plain.status, plain.stdout, b""), steps)
+    check_equal(run.status, status, steps)
+    sizes = run.sizes()
+    check_equal(sizes.count(500), churned, steps)
+    check_equal(run.trace.damaged, 0, steps)
+    helper = helper_of(run)
+    if len(os.sched_getaffinity(0)) > 1:
+        check_equal(bool(helper), has_helper, steps)
+    if helper:
+        check(is_gone(helper), "it is still there after", steps)
+    plain.done()
+    return run
+
+
+@test
+def a_process_beside_the_program():
+    # Not seen, not waited for, and with no file of the program's open.
+    run = beside("churn:20000", "find", "tasks", "wait", "chld", "pipe",
+                 "churn:20000", "chld", churned=40000)
+    run.only_end(1, 5)
+    run.no_live_file()
+    check_equal(run.trace.ends[0]["event_count"], len(run.trace.events))
+    run.done()
+    for steps in (["abandon"], ["session"], ["vfork"]):
+        more = 60000 if steps == ["vfork"] else 0
+        run = beside("churn:20000", "find", *steps, "churn:10000",
+                     churned=30000 + more)
+        run.only_end(1, 5)
+        run.no_live_file()
+        run.done()
+
+
+@test
+def no_process_beside_the_program():
+    beside("churn:20000", "find", churned=20000, has_helper=False,
+           env={"MEMORY_PROFILER_HELPER": "0"}).done()
+    beside("noclone", "churn:20000", "find", churned=20000,
+           has_helper=False).done()
+    if shutil.which("taskset"):
+        run = Run(["taskset", "-c", "0", os.path.join(PROGRAMS, "beside"),
+                   "churn:20000", "find"], record=True,
+                  options=["--children", "-q"])
+        check_equal(run.status, 5)
+        trace = Trace(run.path + ".1", keep_stacks=False)
+        check_equal(sum(ev.size == 500 for ev in trace.events), 20000)
+        check_equal(helper_of(run), 0)
+        run.done()
+
+
+@test
+def programs_with_privileges():
+    if os.geteuid() != 0:
+        raise Skip("being root")
+    beside("newpid", "churn:20000", "find", "child", churned=20000,
+           has_helper=False).done()
+    beside("churn:20000", "find", "newpid", "child", "churn:10",
+           churned=20010).done()
+    beside("churn:20000", "find", "user:65534", "churn:20000",
+           churned=40000).done()
+    beside("churn:20000", "find", "root:/var", "churn:20000",
+           churned=40000).done()
+
+
+@test
+def killed_beside_the_program():
+    for steps in (["kill"], ["killsoon"]):
+        for _ in range(3):
+            run = beside("churn:20000", "find", *steps, "churn:40000",
+                         churned=60000)
+            run.only_end(1, 5)
+            run.no_live_file()
+            run.done()
+
+
+@test
+def stopped_beside_the_program():
+    started = time.time()
+    run = beside("churn:20000", "find", "stop", "churn:40000", churned=60000)
+    check(time.time() - started < 20, "waited too long")
+    run.only_end(1, 5)
+    run.done()
+
+
+@test
+def ends_that_nobody_sees():
+    for step, how, status in (("raw_exit", 3, 21), ("raw:/bin/true", 3, 0)):
+        run = beside("churn:20000", "find", step, churned=20000,
+                     status=status)
+        check_equal(run.trace.ends, [], step)
+        run.done()
+        run = beside("churn:20000", "find", step, churned=20000,
+                     status=status, record=True)
+        run.only_end(how, status)
+        run.no_live_file()
+        run.done()
+
+
+def start_sequence(path, threads, env):
+    """Starts sequence under the launcher.  Return: both processes."""
+    full = dict(os.environ, **env)
+    p = subprocess.Popen([RECORD, "-q", "-o", path, "--",
+                          os.path.join(PROGRAMS, "sequence"), path + ".n",
+                          str(threads), "100000000"], env=full,
+                         stderr=subprocess.PIPE)
+    while not os.path.exists(path + ".n") or not os.path.getsize(path + ".n"):
+        time.sleep(0.001)
+    return p, children_of(p.pid)[0]
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(word) for word in f.read().split()]
+
+
+def check_sequence(trace, progress, what):
+    """Every block of every thread is there, once and in its order."""
+    sizes = {}
+    for ev in trace.events:
+        if ev.kind == "malloc" and ev.size >= 1000 and ev.thread > 1:
+            sizes.setdefault(ev.size // 1000 - 1, []).append(ev.size % 1000)
+    for t, count in enumerate(progress):
+        got = sizes.get(t, [])
+        check(count <= len(got) <= count + 1, what, "thread", t, len(got),
+              count)
+        check_equal(got == [i % 1000 for i in range(len(got))], True, what)
+
+
+@test
+def killed_among_threads():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "trace.dat")
+    for n in range(8):
+        threads = (1, 2, 4, 12)[n % 4]
+        p, program = start_sequence(
+            path, threads, {"MEMORY_PROFILER_HELPER": "0" if n == 5 else "1"})
+        time.sleep(0.002 + 0.006 * (n * 3 % 8))
+        if n % 3 == 2:
+            for helper in children_of(program):
+                os.kill(helper, signal.SIGKILL)
+            time.sleep(0.001 * n)
+        os.kill(program, signal.SIGKILL)
+        _, err = p.communicate(timeout=60)
+        check_equal((p.returncode, err), (-signal.SIGKILL, b""), n)
+        with open(path + ".n", "rb") as f:
+            progress = struct.unpack("<64Q", f.read())
+        check(not os.path.exists(path + ".live"), "live", n)
+        trace = Trace(path, keep_stacks=False)
+        check_equal(trace.damaged, 0, n)
+        check_equal(trace.ends[-1]["how"], 5, n)
+        check_sequence(trace, progress[:threads], n)
+        os.unlink(path + ".n")
+    shutil.rmtree(directory)
+
+
+@test
+def many_threads():
+    plain = Run(["many_threads", "1000"], traced=False)
+    run = Run(["many_threads", "1000"], keep_stacks=False)
+    check_equal((run.status, run.stdout), (plain.status, plain.stdout))
+    check_equal(len(run.trace.events) >= 102 * 1000, True)
+    check_equal(len({ev.thread for ev in run.trace.events}) >= 1001, True)
+    run.clean_order()
+    run.only_end(1, 0)
+    run.no_live_file()
+    run.done()
 
 
 @test
