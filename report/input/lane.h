@@ -24,6 +24,7 @@ struct source;
  * @offset:  of its header in the trace; of its slot in PATH.live
  * @sequence: of the first of its @buffer_count buffers
  * @live_len: bytes committed in the slot; 0 for a chunk of the trace
+ * @live_from: words of these that are part of another chunk
  * @coding:  NULL for a slot
  */
 struct lane_chunk {
@@ -34,6 +35,7 @@ struct lane_chunk {
 	uint32_t sequence;
 	uint32_t buffer_count;
 	uint32_t live_len;
+	uint32_t live_from;
 };
 
 /* Many of them, to be filled. */

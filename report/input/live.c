@@ -77,6 +77,8 @@ static const char *slot_problem(const struct trace_live_slot *slot,
 		return "it says to hold more than there is room for";
 	if (slot->committed_len > size - offset - TRACE_LIVE_PAGE)
 		return "the file ends in it";
+	if (slot->from > slot->committed_len / sizeof(uint64_t))
+		return "it begins behind its end";
 	return NULL;
 }
 
@@ -103,7 +105,8 @@ int live_scan(const struct source *live, uint64_t trace_id,
 		result = slot_read(live, offset, &slot, diag);
 		if (result <= 0)
 			return result;
-		if (!slot.in_use || !slot.committed_len)
+		if (!slot.in_use ||
+		    slot.committed_len == slot.from * sizeof(uint64_t))
 			continue;
 		problem = slot_problem(&slot, offset, room, live->size);
 		if (problem) {
@@ -123,6 +126,7 @@ int live_scan(const struct source *live, uint64_t trace_id,
 		chunk->sequence = slot.sequence;
 		chunk->buffer_count = 1;
 		chunk->live_len = (uint32_t)slot.committed_len;
+		chunk->live_from = slot.from;
 	}
 	return 0;
 }
@@ -132,6 +136,7 @@ static bool slot_is(const struct trace_live_slot *slot,
 {
 	return slot->thread == where->thread &&
 	       slot->sequence == where->sequence &&
+	       slot->from == where->live_from &&
 	       slot->first_tick == where->first_tick &&
 	       slot->committed_len >= where->live_len;
 }
@@ -168,7 +173,7 @@ int live_load(const struct source *live, const struct lane_chunk *where,
 		result = words_read(live, where, words, diag);
 	if (result == 0)
 		result = live_records(words, where->live_len / sizeof(*words),
-				      payload, ret_problem);
+				      where->live_from, payload, ret_problem);
 	else if (result > 0)
 		*ret_problem = "the file was changed meanwhile";
 	free(words);

@@ -39,11 +39,12 @@ int live_load(const struct source *live, const struct lane_chunk *where,
 /**
  * live_records() - from records to the coding of EVENTS
  * @words:   @count 64-bit words
+ * @from:    those before it only say what stack and time the others build upon
  * @payload: gets the events before the first one that is not right
  *
  * Return: 0 with *@ret_problem as live_load(); -ENOMEM.
  */
-int live_records(const uint64_t *words, size_t count,
+int live_records(const uint64_t *words, size_t count, size_t from,
 		 struct chunk_payload *payload, const char **ret_problem);
 
 #endif /* REPORT_INPUT_LIVE_H */

@@ -40,6 +40,9 @@ static const char *const bodies[] = {
  * @at, @left: words to be read
  * @out:       where the coded bytes go; there is room for all
  * @addr:      the last address
+ * @ticks:     before the next event, by records left out
+ * @record_ticks: of the last record, to its end
+ * @whole:     the next event that has a stack brings all of it
  * @pcs:       the stack
  */
 struct recoder {
@@ -47,6 +50,9 @@ struct recoder {
 	size_t left;
 	uint8_t *out;
 	uint64_t addr;
+	uint64_t ticks;
+	uint64_t record_ticks;
+	bool whole;
 	struct {
 		uint64_t *items;
 		size_t count, capacity;
@@ -121,12 +127,25 @@ static void put_body(struct recoder *recoder, const char *body,
 	}
 }
 
+/* Codes the innermost @push frames of the stack as pushed. */
+static void put_frames(struct recoder *recoder, size_t pop, size_t push)
+{
+	const uint64_t *pcs = recoder->pcs.items;
+	size_t at = recoder->pcs.count - push;
+	uint64_t last = at ? pcs[at - 1] : 0;
+
+	put_number(recoder, pop);
+	put_number(recoder, push);
+	for (; at < recoder->pcs.count; at++) {
+		put_signed(recoder, pcs[at] - last);
+		last = pcs[at];
+	}
+}
+
 /* Changes the stack.  Return: 0; 1 with *@ret_problem set; -ENOMEM. */
 static int put_stack(struct recoder *recoder, size_t pop, size_t push,
 		     const char **ret_problem)
 {
-	uint64_t last;
-
 	if (pop > recoder->pcs.count) {
 		*ret_problem = event_problem_pop;
 		return 1;
@@ -138,18 +157,17 @@ static int put_stack(struct recoder *recoder, size_t pop, size_t push,
 	}
 	if (!vec_reserve(&recoder->pcs, recoder->pcs.count + push))
 		return -ENOMEM;
-	put_number(recoder, pop);
-	put_number(recoder, push);
-	last = recoder->pcs.count ? recoder->pcs.items[recoder->pcs.count - 1]
-				  : 0;
-	for (; push; push--) {
-		uint64_t pc = *recoder->at++;
-
-		recoder->left--;
-		recoder->pcs.items[recoder->pcs.count++] = pc;
-		put_signed(recoder, pc - last);
-		last = pc;
-	}
+	if (push)
+		memcpy(recoder->pcs.items + recoder->pcs.count, recoder->at,
+		       push * sizeof(*recoder->at));
+	recoder->pcs.count += push;
+	recoder->at += push;
+	recoder->left -= push;
+	if (recoder->whole)
+		put_frames(recoder, 0, recoder->pcs.count);
+	else
+		put_frames(recoder, pop, push);
+	recoder->whole = false;
 	return 0;
 }
 
@@ -180,6 +198,8 @@ static int put_record(struct recoder *recoder, const char **ret_problem)
 	if (!take_body(recoder, body, words))
 		return 1;
 	*recoder->out++ = (uint8_t)tag;
+	ticks += recoder->ticks;
+	recoder->ticks = 0;
 	put_number(recoder, ticks);
 	if (event_tag_has_stack(tag)) {
 		int result = put_stack(recoder, pop, push, ret_problem);
@@ -188,10 +208,35 @@ static int put_record(struct recoder *recoder, const char **ret_problem)
 			return result;
 	}
 	put_body(recoder, body, words);
+	recoder->record_ticks = ticks + (strchr(body, 't') ? words[4] : 0);
 	return 0;
 }
 
-int live_records(const uint64_t *words, size_t count,
+/* Follows the records before @from.  Return: as put_stack(). */
+static int skip_records(struct recoder *recoder, const uint64_t *from,
+			const char **ret_problem)
+{
+	uint8_t *out = recoder->out;
+	uint64_t ticks = 0;
+
+	while (recoder->left && recoder->at < from) {
+		int result;
+
+		recoder->ticks = 0;
+		result = put_record(recoder, ret_problem);
+		if (result)
+			return result;
+		recoder->out = out;
+		ticks += recoder->record_ticks;
+	}
+	*ret_problem = "a record begins before and ends behind what is missing";
+	recoder->addr = 0;
+	recoder->ticks = ticks;
+	recoder->whole = true;
+	return recoder->at != from;
+}
+
+int live_records(const uint64_t *words, size_t count, size_t from,
 		 struct chunk_payload *payload, const char **ret_problem)
 {
 	struct recoder recoder = { .at = words, .left = count };
@@ -201,6 +246,8 @@ int live_records(const uint64_t *words, size_t count,
 		return -ENOMEM;
 	recoder.out = payload->data;
 	payload->len = 0;
+	if (from)
+		result = skip_records(&recoder, words + from, ret_problem);
 	while (recoder.left && result == 0) {
 		result = put_record(&recoder, ret_problem);
 		/* None of a record that is not right. */

@@ -444,18 +444,22 @@ def signed(word):
     return word - (1 << 64) if word >> 63 else word
 
 
-def decode_records(data, thread, first_tick):
-    """Yields the events of one buffer of PATH.live."""
-    if len(data) % 8:
-        raise FormatError("a buffer ends within a word")
+def decode_records(data, thread, first_tick, start=0):
+    """Yields the events of one buffer of PATH.live, from word start on."""
+    if len(data) % 8 or start * 8 > len(data):
+        raise FormatError("a buffer ends within a word or before its start")
     words = iter(struct.unpack(f"<{len(data) // 8}Q", data))
     tick, stack = first_tick, []
     for head in words:
+        left = words.__length_hint__() + 1
         try:
             ev, stack, tick = decode_record(head, words, thread, tick, stack)
         except StopIteration:
             raise FormatError("a buffer ends within a record") from None
-        yield ev
+        if len(data) // 8 - left >= start:
+            yield ev
+        elif len(data) // 8 - words.__length_hint__() > start:
+            raise FormatError("a record lies across a buffer's start")
 
 
 def decode_record(head, words, thread, tick, stack):
@@ -687,15 +691,16 @@ class Trace:
             raise FormatError(".live file's size")
         for i in range(slots):
             off = 4096 + i * stride
-            used, thread, sequence, _, first, length = struct.unpack_from(
-                "<IIIIQQ", data, off)
-            if not used or not length or (thread, sequence) in self.seen:
+            used, thread, sequence, start, first, length = \
+                struct.unpack_from("<IIIIQQ", data, off)
+            if not used or length == start * 8 or \
+                    (thread, sequence) in self.seen:
                 continue
             if used != 1 or length > stride - 4096:
                 raise FormatError("a slot's control page")
             buf = data[off + 4096:off + 4096 + length]
             self.seen.add((thread, sequence))
-            self.add_events(list(decode_records(buf, thread, first)))
+            self.add_events(list(decode_records(buf, thread, first, start)))
 
     def close_modules(self):
         for number, _, tick in self.unloads:

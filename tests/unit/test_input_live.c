@@ -380,6 +380,110 @@ static void chunk_of_buffers(void **state)
 	bytes_done(&records);
 }
 
+/* Records with stacks and times that build upon each other.  Return: how many;
+   @ret_starts: the words they begin at, then the end; @ret_events: struct
+   events of those before. */
+static size_t put_chain(struct bytes *out, size_t ret_starts[16],
+			size_t ret_events[16])
+{
+	static const struct {
+		unsigned tag;
+		uint64_t pop, push, ticks;
+		size_t body;
+		size_t events;
+	} rows[] = {
+	    {TRACE_EVENT_FREE, 0, 3, 5, 1, 1},
+	    {TRACE_EVENT_REALLOC, 1, 0, 2, 4, 2},
+	    {TRACE_EVENT_MALLOC, 0, 0, 0xffffff, 2, 1},
+	    {TRACE_EVENT_RSS, 0, 0, 1, 1, 1},
+	    {TRACE_EVENT_FREE | TRACE_EVENT_NO_STACK, 0, 0, 1, 1, 1},
+	    {TRACE_EVENT_NEW, 2, 2, 1, 2, 1},
+	    {TRACE_EVENT_MUNMAP, 1, 1, 1, 2, 1},
+	};
+	size_t count = sizeof(rows) / sizeof(rows[0]), events = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		ret_starts[i] = out->len / 8;
+		ret_events[i] = events;
+		events += rows[i].events;
+		put_word(out, rows[i].tag, rows[i].pop, rows[i].push,
+			 rows[i].ticks);
+		if (rows[i].ticks == 0xffffff)
+			bytes_u64(out, 7);
+		for (size_t j = 0; j < rows[i].body + rows[i].push; j++)
+			bytes_u64(out, 100 * (i + 1) + j);
+	}
+	ret_starts[count] = out->len / 8;
+	ret_events[count] = events;
+	return count;
+}
+
+/* Reads the one slot from word @from on. */
+static void read_rest(struct files *files, const struct bytes *records,
+		      size_t from, struct seen_events *ret)
+{
+	struct bytes trace = {0}, live = {0};
+	struct trace_read read;
+	uint32_t word = (uint32_t)from;
+
+	put_trace(&trace);
+	put_slots(&live, SLOTS, 1, records);
+	memcpy(live.data + TRACE_LIVE_PAGE +
+		   offsetof(struct trace_live_slot, from),
+	       &word, sizeof(word));
+	write_file(files->path, &trace);
+	write_file(files->live, &live);
+	trace_read_open_path(&read, files->path);
+	assert_int_equal(read.status, 0);
+	assert_int_equal(trace_read_events(&read, ret), 0);
+	assert_int_equal(read.run.damage.count, 0);
+	trace_read_close(&read);
+	bytes_done(&trace);
+	bytes_done(&live);
+}
+
+/* A buffer whose first records the trace has already. */
+static void rest_of_buffer(void **state)
+{
+	struct bytes records = {0}, trace = {0}, live = {0};
+	struct seen_events all = {0};
+	struct files *files = *state;
+	size_t starts[16], events[16];
+	size_t count = put_chain(&records, starts, events);
+
+	read_rest(files, &records, 0, &all);
+	assert_int_equal(all.count, SLOTS + events[count]);
+	for (size_t i = 0; i <= count; i++) {
+		struct seen_events rest = {0};
+		size_t left = events[count] - events[i];
+
+		read_rest(files, &records, starts[i], &rest);
+		assert_int_equal(rest.count, SLOTS + left);
+		for (size_t j = 1; j <= left; j++) {
+			struct seen_event *got = &rest.items[rest.count - j];
+			struct seen_event *want = &all.items[all.count - j];
+
+			assert_int_equal(got->fields, want->fields);
+			assert_int_equal(got->frames, want->frames);
+		}
+		vec_done(&rest);
+	}
+	put_trace(&trace);
+	put_slots(&live, SLOTS, 1, &records);
+	live.data[TRACE_LIVE_PAGE + offsetof(struct trace_live_slot, from)] = 1;
+	assert_int_equal(read_both(files, &trace, &live, 1, "a record begins"),
+			 SLOTS);
+	live.data[TRACE_LIVE_PAGE + offsetof(struct trace_live_slot, from)] =
+	    (uint8_t)(starts[count] + 1);
+	assert_int_equal(read_both(files, &trace, &live, 1,
+				   "it begins behind its end"),
+			 SLOTS);
+	vec_done(&all);
+	bytes_done(&records);
+	bytes_done(&trace);
+	bytes_done(&live);
+}
+
 /* What is wrong with a record ends its buffer. */
 static void bad_records(void **state)
 {
@@ -440,6 +544,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(cut_and_flipped, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(chunk_of_buffers, set_up,
 					    tear_down),
+	    cmocka_unit_test_setup_teardown(rest_of_buffer, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(bad_records, set_up, tear_down),
 	};
 
