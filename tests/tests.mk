@@ -66,8 +66,9 @@ race_src := tests/races/race_threads.c tracer/thread.c tracer/queue.c \
 build/races/race_threads: $(race_src) $(wildcard tracer/*.h)
 	@mkdir -p $(@D)
 	$(call say,RACE,$@)
-	$(Q)$(CC) -iquote . -D_GNU_SOURCE -std=gnu17 -Wall -Wextra -Wno-tsan \
-		-O1 -g -fsanitize=thread $(CFLAGS) -o $@ $(race_src) -lpthread
+	$(Q)$(CC) -iquote . -D_GNU_SOURCE -std=gnu17 -Wall -Wextra \
+		-Wno-unknown-warning-option -Wno-tsan -O1 -g \
+		-fsanitize=thread $(CFLAGS) -o $@ $(race_src) -lpthread
 
 races: build/races/race_threads
 	@build/races/race_threads
