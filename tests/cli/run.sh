@@ -99,7 +99,7 @@ same() {
 make_inputs() {
 	cd "$work" || exit 1
 	python3 "$root/tests/cli/make_trace.py" t.dat
-	python3 "$root/tests/cli/make_trace.py" --version 2.0 newer.dat
+	python3 "$root/tests/cli/make_trace.py" --version 3.0 newer.dat
 	python3 "$root/tests/cli/make_trace.py" --version 1.7 minor.dat
 	: >empty.dat
 	mkdir directory
