@@ -907,9 +907,9 @@ def programs_with_privileges():
 @test
 def killed_beside_the_program():
     for steps in (["kill"], ["killsoon"]):
-        for _ in range(3):
-            run = beside("churn:20000", "find", *steps, "churn:40000",
-                         churned=60000)
+        for _ in range(2):
+            run = beside("churn:20000", "find", *steps, "churn:20000",
+                         churned=40000)
             run.only_end(1, 5)
             run.no_live_file()
             run.done()
@@ -918,7 +918,7 @@ def killed_beside_the_program():
 @test
 def stopped_beside_the_program():
     started = time.time()
-    run = beside("churn:20000", "find", "stop", "churn:40000", churned=60000)
+    run = beside("churn:20000", "find", "stop", "churn:20000", churned=40000)
     check(time.time() - started < 20, "waited too long")
     run.only_end(1, 5)
     run.done()
@@ -950,6 +950,11 @@ def start_sequence(path, threads, env):
     return p, children_of(p.pid)[0]
 
 
+def read_progress(path):
+    with open(path + ".n", "rb") as f:
+        return struct.unpack("<64Q", f.read())
+
+
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as f:
         return [int(word) for word in f.read().split()]
@@ -976,16 +981,15 @@ def killed_among_threads():
         threads = (1, 2, 4, 12)[n % 4]
         p, program = start_sequence(
             path, threads, {"MEMORY_PROFILER_HELPER": "0" if n == 5 else "1"})
-        time.sleep(0.002 + 0.006 * (n * 3 % 8))
+        while sum(read_progress(path)) < 6000 * (n * 3 % 8):
+            pass
         if n % 3 == 2:
             for helper in children_of(program):
                 os.kill(helper, signal.SIGKILL)
-            time.sleep(0.001 * n)
         os.kill(program, signal.SIGKILL)
         _, err = p.communicate(timeout=60)
         check_equal((p.returncode, err), (-signal.SIGKILL, b""), n)
-        with open(path + ".n", "rb") as f:
-            progress = struct.unpack("<64Q", f.read())
+        progress = read_progress(path)
         check(not os.path.exists(path + ".live"), "live", n)
         trace = Trace(path, keep_stacks=False)
         check_equal(trace.damaged, 0, n)
