@@ -42,14 +42,14 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	if (!pipeline->symbols || !pipeline->engine)
 		return diag_set(diag, -ENOMEM, path, DIAG_NO_OFFSET,
 				"out of memory");
-	pipeline->frames_left = SCOPE_FRAMES_MAX;
+	scope_stacks_init(&pipeline->shown);
 	pipeline->scope = (struct scope){
 		.run = &pipeline->run,
 		.stacks = &pipeline->stacks,
 		.engine = pipeline->engine,
 		.symbols = pipeline->symbols,
 		.arena = &pipeline->arena,
-		.frames_left = &pipeline->frames_left,
+		.shown = &pipeline->shown,
 	};
 	return 0;
 }
@@ -199,6 +199,7 @@ void pipeline_close(struct pipeline *pipeline)
 	run_done(&pipeline->run);
 	if (pipeline->source_open)
 		source_close(&pipeline->source);
+	scope_stacks_done(&pipeline->shown);
 	stacks_done(&pipeline->stacks);
 	arena_done(&pipeline->arena);
 	memset(pipeline, 0, sizeof(*pipeline));

@@ -43,7 +43,7 @@ struct pipeline {
 	struct view **views;
 	struct arena arena;
 	struct scope scope;
-	uint64_t frames_left;
+	struct scope_stacks shown;
 	bool source_open;
 };
 

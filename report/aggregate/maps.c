@@ -67,6 +67,8 @@ static struct figure *finish(struct table_maker *table,
 	if (!figure)
 		return NULL;
 	figure->schema = id;
+	figure->schema_version = 2;
+	figure->table.shares_stacks = true;
 	figure->scalars = total_scalar(scope, total);
 	figure->scalar_count = 1;
 	return figure->scalars ? figure : NULL;

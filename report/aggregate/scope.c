@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/aggregate/scope.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/core/vec.h"
@@ -18,13 +20,35 @@ static void frame_fill(struct figure_frame *ret,
 	ret->is_inlined = frame->is_inlined;
 }
 
-const struct figure_stack *scope_stack(const struct scope *scope,
-				       uint32_t stack)
+void scope_stacks_init(struct scope_stacks *shown)
+{
+	memset(shown, 0, sizeof(*shown));
+	shown->frames_left = SCOPE_FRAMES_MAX;
+}
+
+void scope_stacks_done(struct scope_stacks *shown)
+{
+	free(shown->of_node);
+	memset(shown, 0, sizeof(*shown));
+}
+
+/* Return: how many frames of @total there is room for. */
+static size_t frames_take(struct scope_stacks *shown, size_t total)
+{
+	if (total > shown->frames_left && total > SCOPE_CUT_FRAMES)
+		return SCOPE_CUT_FRAMES;
+	shown->frames_left -=
+		total < shown->frames_left ? total : shown->frames_left;
+	return total;
+}
+
+static const struct figure_stack *stack_make(const struct scope *scope,
+					     uint32_t stack)
 {
 	const struct stacks_node *nodes = scope->stacks->nodes;
 	struct figure_stack *result = arena_alloc(scope->arena, sizeof(*result));
 	struct figure_frame *frames;
-	size_t total = 0, skipped = 0, at;
+	size_t total = 0, at;
 
 	for (uint32_t node = stack; node != STACKS_ROOT;
 	     node = nodes[node].parent) {
@@ -33,18 +57,14 @@ const struct figure_stack *scope_stack(const struct scope *scope,
 		symbols_resolve(scope->symbols, nodes[node].pc_key, &count);
 		total += count;
 	}
-	if (total > *scope->frames_left && total > SCOPE_CUT_FRAMES)
-		skipped = total - SCOPE_CUT_FRAMES;
-	else
-		*scope->frames_left -= total < *scope->frames_left
-					       ? total
-					       : *scope->frames_left;
-	total -= skipped;
-	frames = arena_array(scope->arena, total, sizeof(*frames));
+	at = frames_take(scope->shown, total);
+	frames = arena_array(scope->arena, at, sizeof(*frames));
 	if (!result || !frames)
 		return NULL;
-	result->truncated = skipped > 0;
-	at = total;
+	result->id = stack;
+	result->frames = frames;
+	result->count = at;
+	result->truncated = at < total;
 	for (uint32_t node = stack; node != STACKS_ROOT && at;
 	     node = nodes[node].parent) {
 		uint64_t pc_key = nodes[node].pc_key;
@@ -56,9 +76,25 @@ const struct figure_stack *scope_stack(const struct scope *scope,
 		for (size_t i = 0; i < count && at; i++)
 			frame_fill(&frames[--at], &symbol[i], pc_key);
 	}
-	result->frames = frames;
-	result->count = total;
 	return result;
+}
+
+const struct figure_stack *scope_stack(const struct scope *scope,
+				       uint32_t stack)
+{
+	struct scope_stacks *shown = scope->shown;
+
+	if (!shown->of_node) {
+		shown->node_count = scope->stacks->count;
+		shown->of_node =
+			calloc(shown->node_count, sizeof(*shown->of_node));
+	}
+	if (!shown->of_node)
+		return NULL;
+	assert(stack < shown->node_count);
+	if (!shown->of_node[stack])
+		shown->of_node[stack] = stack_make(scope, stack);
+	return shown->of_node[stack];
 }
 
 struct figure_frame *scope_frame(const struct scope *scope,

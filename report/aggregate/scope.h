@@ -21,11 +21,22 @@ struct symbol_frame;
 struct symbols;
 
 /**
+ * struct scope_stacks - backtraces as figures, each made once
+ * @of_node:     by stack node, NULL until asked for; @node_count of them
+ * @frames_left: how many frames they may still hold.  Beyond it stacks are cut
+ *               to their innermost frames and marked as truncated, so that a
+ *               small trace of deep stacks cannot become gigabytes
+ */
+struct scope_stacks {
+	const struct figure_stack **of_node;
+	size_t node_count;
+	uint64_t frames_left;
+};
+
+/**
  * struct scope - one finished trace; everything borrowed
- * @arena: owns all figures
- * @frames_left: how many frames rows may still hold; borrowed.  Beyond it
- *         stacks are cut to their innermost frames and marked as truncated, so
- *         that a small trace of deep stacks cannot become gigabytes
+ * @arena:  owns all figures
+ * @shown:  scope_stacks_init() before, scope_stacks_done() after use
  */
 struct scope {
 	const struct run *run;
@@ -33,14 +44,19 @@ struct scope {
 	const struct engine *engine;
 	struct symbols *symbols;
 	struct arena *arena;
-	uint64_t *frames_left;
+	struct scope_stacks *shown;
 };
 
 /* What a report starts with, and what is left of a stack beyond it. */
 enum { SCOPE_FRAMES_MAX = 1000000, SCOPE_CUT_FRAMES = 100 };
 
+void scope_stacks_init(struct scope_stacks *shown);
+void scope_stacks_done(struct scope_stacks *shown);
+
 /* Return: the frames of node @stack, outermost first, inlined functions as
-   frames of their own; NULL when out of memory. */
+   frames of their own; its id is the number of the node, which is the same
+   whatever a report asks for.  NULL when out of memory.  No stack may be added
+   to the tree once this was called. */
 const struct figure_stack *scope_stack(const struct scope *scope,
 				       uint32_t stack);
 

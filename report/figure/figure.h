@@ -28,7 +28,7 @@ enum cell_kind {
 	CELL_DATE,    /* .count, ns since 1970 UTC; RFC 3339 in JSON */
 	CELL_FLAG,    /* .flag */
 	CELL_TEXT,    /* .text */
-	CELL_STACK,   /* .stack; list of frames, outermost first */
+	CELL_STACK,   /* .stack */
 	CELL_LIST,    /* .list; list of texts */
 };
 
@@ -42,11 +42,17 @@ struct figure_frame {
 	bool is_inlined;  /* into the frame before it (its caller) */
 };
 
-/* @frames[0] is the outermost (process entry). */
+/**
+ * struct figure_stack - one backtrace
+ * @frames:    frames[0] is the outermost (process entry); @count of them
+ * @id:        its number in the trace; equal numbers, equal backtraces
+ * @truncated: outer frames are missing
+ */
 struct figure_stack {
 	const struct figure_frame *frames;
 	size_t count;
-	bool truncated; /* outer frames are missing */
+	uint64_t id;
+	bool truncated;
 };
 
 struct figure_list {
@@ -87,12 +93,19 @@ struct figure_column {
 	enum cell_kind kind; /* of its cells that are not CELL_NONE */
 };
 
-/* @cells: row after row, column_count each. */
+/**
+ * struct figure_table
+ * @cells: row after row, column_count each
+ * @shares_stacks: many rows have the same backtraces: where repeating them
+ *         would take much room, rows give numbers and each backtrace stands
+ *         once
+ */
 struct figure_table {
 	const struct figure_column *columns;
 	size_t column_count;
 	const struct cell *cells;
 	size_t row_count;
+	bool shares_stacks;
 };
 
 /* One curve.  @values: one a point of the x axis; those before number @start
@@ -186,7 +199,9 @@ enum figure_kind {
  * struct figure
  * @id:       [a-z0-9_.-]+, unique in a report; member name inside a group's
  *            JSON; the name templates use
- * @schema:   JSON documents: "memprof/SCHEMA/1", NULL if never one by itself
+ * @schema:   JSON documents: "memprof/SCHEMA/VERSION", NULL if never one by
+ *            itself
+ * @schema_version: 0 is 1
  * @title:    for people, may be ""
  * @caption:  one sentence below the title, may be NULL: what is shown, what
  *            was left out ("20 of 1,234 rows")
@@ -198,6 +213,7 @@ struct figure {
 	enum figure_kind kind;
 	const char *id;
 	const char *schema;
+	unsigned schema_version;
 	const char *title;
 	const char *caption;
 	const char *rows_key;

@@ -3,7 +3,9 @@
  * Any table or group as a JSON document.  The only file that knows jansson.
  *
  * Rows of a table are written one by one, each on a line of its own, so that
- * a million of them take the memory of one.
+ * a million of them take the memory of one.  A backtrace is a number in the row
+ * (BACKTRACE_id) and a list of frames: in the row too, or, in a table that
+ * shares them, in the member "backtraces" after the rows, once each.
  *
  * Jansson drops what it cannot hold (NaN, invalid UTF-8) and keeps integers
  * signed, so every value passes through cell_json(), which refuses instead.
@@ -15,16 +17,19 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/core/diag.h"
 #include "report/core/sink.h"
 #include "report/core/units.h"
+#include "report/core/vec.h"
 
 enum {
 	/* 15 digits bring every decimal of at most 15 back unchanged. */
 	DUMP_FLAGS = JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY,
 	GROUP_DEPTH_MAX = 8,
+	KEY_SIZE = 64,
 };
 
 struct json_writing {
@@ -33,6 +38,10 @@ struct json_writing {
 	unsigned indent;
 	bool any_member;
 	int error;
+	struct { /* of rows that share them, as they came */
+		const struct figure_stack **items;
+		size_t count, capacity;
+	} stacks;
 };
 
 static void writing_fail(struct json_writing *writing, int error,
@@ -198,14 +207,44 @@ static void scalars_set(struct json_writing *writing, json_t *object,
 			 &figure->scalars[i].value);
 }
 
+/* The backtrace's number; itself too, unless it is to follow the rows. */
+static void stack_set(struct json_writing *writing, json_t *object,
+		      const char *key, const struct figure_stack *stack,
+		      bool follows)
+{
+	const struct figure_stack **slot;
+	char id_key[KEY_SIZE];
+
+	snprintf(id_key, sizeof(id_key), "%s_id", key);
+	member_set(writing, object, id_key,
+		   integer_json(writing, id_key, stack->id));
+	if (!follows) {
+		member_set(writing, object, key,
+			   stack_json(writing, key, stack));
+		return;
+	}
+	slot = vec_push(&writing->stacks);
+	if (slot)
+		*slot = stack;
+	else
+		writing_fail(writing, -ENOMEM, key, "out of memory");
+}
+
 static json_t *row_json(struct json_writing *writing,
 			const struct figure_table *table, size_t row)
 {
 	const struct cell *cells = table->cells + row * table->column_count;
 	json_t *object = json_object();
 
-	for (size_t i = 0; i < table->column_count; i++)
-		cell_set(writing, object, table->columns[i].key, &cells[i]);
+	for (size_t i = 0; i < table->column_count; i++) {
+		const char *key = table->columns[i].key;
+
+		if (cells[i].kind == CELL_STACK)
+			stack_set(writing, object, key, cells[i].stack,
+				  table->shares_stacks);
+		else
+			cell_set(writing, object, key, &cells[i]);
+	}
 	return object;
 }
 
@@ -425,6 +464,37 @@ static void write_scalars(struct json_writing *writing,
 	}
 }
 
+static int compare_stacks(const void *a, const void *b)
+{
+	const struct figure_stack *x = *(const struct figure_stack *const *)a;
+	const struct figure_stack *y = *(const struct figure_stack *const *)b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The backtraces that rows named, by rising number, each on its line. */
+static void write_stacks(struct json_writing *writing)
+{
+	const struct figure_stack **items = writing->stacks.items;
+	size_t count = writing->stacks.count;
+	bool any = false;
+
+	write_key(writing, "backtraces");
+	sink_puts(writing->out, "{");
+	if (count)
+		qsort(items, count, sizeof(*items), compare_stacks);
+	for (size_t i = 0; i < count && !writing->error; i++) {
+		if (i && items[i]->id == items[i - 1]->id)
+			continue;
+		sink_printf(writing->out, "%s  \"%" PRIu64 "\": ",
+			    any ? ",\n" : "\n", items[i]->id);
+		any = true;
+		write_value(writing, "backtraces",
+			    stack_json(writing, "backtraces", items[i]), 0);
+	}
+	sink_puts(writing->out, any ? "\n }" : "}");
+}
+
 static void write_rows(struct json_writing *writing,
 		       const struct figure *figure)
 {
@@ -439,6 +509,8 @@ static void write_rows(struct json_writing *writing,
 			    0);
 	}
 	sink_puts(writing->out, count ? "\n ]" : "]");
+	if (figure->table.shares_stacks && !writing->error)
+		write_stacks(writing);
 }
 
 static void write_children(struct json_writing *writing,
@@ -465,8 +537,9 @@ static int render(const struct figure *figure, struct sink *out,
 	struct json_writing writing = { .out = out, .diag = diag };
 	char schema[128];
 
-	snprintf(schema, sizeof(schema), "memprof/%s/1",
-		 figure->schema ? figure->schema : figure->id);
+	snprintf(schema, sizeof(schema), "memprof/%s/%u",
+		 figure->schema ? figure->schema : figure->id,
+		 figure->schema_version ? figure->schema_version : 1);
 	sink_puts(out, "{\n");
 	write_member(&writing, "schema", json_string(schema));
 	if (figure->kind == FIGURE_TABLE || figure->kind == FIGURE_GROUP ||
@@ -480,6 +553,7 @@ static int render(const struct figure *figure, struct sink *out,
 	if (figure->kind == FIGURE_GROUP && !writing.error)
 		write_children(&writing, figure);
 	sink_puts(out, "\n}\n");
+	vec_done(&writing.stacks);
 	return writing.error;
 }
 

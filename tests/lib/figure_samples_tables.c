@@ -37,10 +37,10 @@ static const struct figure_frame frames[] = {
 	  .module = "libc.so.6",
 	  .address = 0xffffffffff600000 },
 };
-static const struct figure_stack stack = { frames, COUNT(frames), false };
-static const struct figure_stack cut_stack = { frames + 1, 1, true };
+static const struct figure_stack stack = { frames, COUNT(frames), 17, false };
+static const struct figure_stack cut_stack = { frames + 1, 1, 9, true };
 
-static const struct figure *table(struct arena *arena, const char *name,
+static struct figure *table(struct arena *arena, const char *name,
 				  const struct figure_column *columns,
 				  size_t column_count, const struct cell *cells,
 				  size_t row_count)
@@ -57,11 +57,21 @@ static const struct figure *table(struct arena *arena, const char *name,
 		.rows_key = name,
 		.scalars = keep(arena, &total, sizeof(total)),
 		.scalar_count = 1,
-		.table = { columns, column_count,
-			   keep(arena, cells,
-				column_count * row_count * sizeof(*cells)),
-			   row_count },
+		.table = { .columns = columns,
+			   .column_count = column_count,
+			   .cells = keep(arena, cells,
+					 column_count * row_count *
+						 sizeof(*cells)),
+			   .row_count = row_count },
 	};
+	return figure;
+}
+
+/* As figures whose rows have the same backtraces again and again. */
+static const struct figure *shared(struct figure *figure)
+{
+	figure->schema_version = 2;
+	figure->table.shares_stacks = true;
 	return figure;
 }
 
@@ -85,6 +95,7 @@ const struct figure *sample_allocations(struct arena *arena)
 		{ "chain_length", "", NULL, CELL_COUNT },
 		{ "position_in_chain", "", NULL, CELL_COUNT },
 		{ "backtrace", "", NULL, CELL_STACK },
+		{ "deallocation_backtrace", "", NULL, CELL_STACK },
 	};
 	const struct cell cells[] = {
 		cell_count(0),
@@ -104,6 +115,7 @@ const struct figure *sample_allocations(struct arena *arena)
 		cell_count(1),
 		cell_count(0),
 		cell_stack(&stack),
+		cell_stack(&cut_stack),
 		cell_count(1),
 		cell_address(0xffffffffff600000),
 		cell_bytes(0),
@@ -121,9 +133,29 @@ const struct figure *sample_allocations(struct arena *arena)
 		cell_count(2),
 		cell_count(1),
 		cell_stack(&cut_stack),
+		cell_none(),
+		cell_count(2),
+		cell_address(0x7f0000002020),
+		cell_bytes(1 << 20),
+		cell_none(),
+		cell_seconds(0.25),
+		cell_ratio(0.5),
+		cell_count(1),
+		cell_text("=cmd|' /C calc'!A0"),
+		cell_text("malloc"),
+		cell_none(),
+		cell_none(),
+		cell_none(),
+		cell_none(),
+		cell_flag(true),
+		cell_count(1),
+		cell_count(0),
+		cell_stack(&stack),
+		cell_none(),
 	};
 
-	return table(arena, "allocations", columns, COUNT(columns), cells, 2);
+	return shared(table(arena, "allocations", columns, COUNT(columns),
+			    cells, 3));
 }
 
 #define GROUP_COLUMNS(prefix)                                       \
@@ -148,16 +180,15 @@ const struct figure *sample_allocations(struct arena *arena)
 const struct figure *sample_groups(struct arena *arena)
 {
 	static const struct figure_column columns[] = {
-		{ "backtrace_id", "", NULL, CELL_COUNT },
 		{ "backtrace", "", NULL, CELL_STACK },
 		GROUP_COLUMNS("all_"),
 		{ "all_temporary_count", "", NULL, CELL_COUNT },
 		{ "all_peak_size", "", NULL, CELL_BYTES },
 		GROUP_COLUMNS("only_matched_"),
 	};
-	const struct cell cells[] = { cell_count(17),  cell_stack(&stack),
-				      GROUP_CELLS,     cell_count(1),
-				      cell_bytes(200), GROUP_CELLS };
+	const struct cell cells[] = { cell_stack(&stack), GROUP_CELLS,
+				      cell_count(1), cell_bytes(200),
+				      GROUP_CELLS };
 
 	return table(arena, "groups", columns, COUNT(columns), cells, 1);
 }
@@ -178,7 +209,7 @@ const struct figure *sample_mmaps(struct arena *arena)
 		cell_bytes(4096),   cell_stack(&stack)
 	};
 
-	return table(arena, "mmaps", columns, COUNT(columns), cells, 1);
+	return shared(table(arena, "mmaps", columns, COUNT(columns), cells, 1));
 }
 
 const struct figure *sample_mallopts(struct arena *arena)
@@ -197,7 +228,8 @@ const struct figure *sample_mallopts(struct arena *arena)
 				      cell_signed(1),           cell_signed(1),
 				      cell_stack(&stack) };
 
-	return table(arena, "mallopts", columns, COUNT(columns), cells, 1);
+	return shared(table(arena, "mallopts", columns, COUNT(columns), cells,
+			    1));
 }
 
 const struct figure *sample_series(struct arena *arena, size_t points,
@@ -279,6 +311,7 @@ const struct figure *sample_summary(struct arena *arena)
 	children[2] = sample_series(arena, 4, 2);
 	figures[3] = *sample_mallopts(arena);
 	figures[3].scalar_count = 0;
+	figures[3].table.shares_stacks = false;
 	children[3] = &figures[3];
 	figures[4] = (struct figure){ .kind = FIGURE_GROUP,
 				      .id = "summary",

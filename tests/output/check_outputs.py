@@ -61,6 +61,21 @@ def no_constant(text):
     raise ValueError(f"{text} is not JSON")
 
 
+def check_backtraces(document):
+    """Rows name the backtraces that the document holds, each of them."""
+    if "backtraces" not in document:
+        return []
+    named = {str(row[key]) for rows in document.values()
+             if isinstance(rows, list) for row in rows
+             for key in row if key.endswith("backtrace_id")}
+    numbers = [int(number) for number in document["backtraces"]]
+    wrong = [f"backtrace {number} is named or held, not both"
+             for number in named ^ document["backtraces"].keys()]
+    if numbers != sorted(numbers):
+        wrong.append("backtraces are not in order")
+    return wrong
+
+
 def check_json(path):
     text = path.read_text(encoding="utf-8")
     if not text.endswith("}\n"):
@@ -71,8 +86,9 @@ def check_json(path):
         encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
-    return "\n".join(f"{'/'.join(map(str, error.path))}: "
-                     f"{error.message[:300]}" for error in errors)
+    wrong = [f"{'/'.join(map(str, error.path))}: {error.message[:300]}"
+             for error in errors]
+    return "\n".join(wrong + check_backtraces(document))
 
 
 CHECKS = {".svg": check_svg, ".folded": check_folded, ".json": check_json}

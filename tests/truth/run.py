@@ -117,7 +117,10 @@ def test_handover(work):
 def test_stacks(work):
     program = compile_program(work, "stacks.cpp", "-std=c++17")
     path, truth = trace(work, "stacks", [program])
-    rows = report(path, "", "allocations").get("allocations", [])
+    found = report(path, "", "allocations")
+    rows = found.get("allocations", [])
+    for row in rows:
+        row["backtrace"] = found["backtraces"][str(row["backtrace_id"])]
     for size, (function, count) in truth.items():
         found = [r for r in rows if r["size"] == int(size)]
         # The innermost frame of the program itself.

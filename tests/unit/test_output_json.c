@@ -47,7 +47,10 @@ static int render_cell(struct cell cell, json_t **ret, struct diag *diag)
 	struct sink out;
 	int status;
 
-	figure.table = (struct figure_table){ &column, 1, &cell, 1 };
+	figure.table = (struct figure_table){ .columns = &column,
+						.column_count = 1,
+						.cells = &cell,
+						.row_count = 1 };
 	sink_init_memory(&out);
 	memset(diag, 0, sizeof(*diag));
 	status = artifact_find("allocations")->render(&figure, &out, diag);
@@ -170,7 +173,10 @@ static void test_many_rows(void **state)
 		cells[2 * i] = cell_count(i);
 		cells[2 * i + 1] = cell_seconds((double)i / 8);
 	}
-	figure.table = (struct figure_table){ columns, 2, cells, ROWS };
+	figure.table = (struct figure_table){ .columns = columns,
+						.column_count = 2,
+						.cells = cells,
+						.row_count = ROWS };
 	sink_init_memory(&out);
 	assert_int_equal(artifact_find("mmaps")->render(&figure, &out, &diag),
 			 0);

@@ -37,7 +37,10 @@ static void test_share_tells_the_main_column(void **state)
 {
 	static const size_t expected[] = { 3, 4, 2, 5 };
 	struct cell cells[3 * COLUMNS];
-	struct figure_table table = { columns, COLUMNS, cells, 3 };
+	struct figure_table table = { .columns = columns,
+				      .column_count = COLUMNS,
+				      .cells = cells,
+				      .row_count = 3 };
 	struct table_layout layout;
 
 	(void)state;
@@ -57,7 +60,10 @@ static void test_unsorted_tables_have_none(void **state)
 {
 	static const size_t expected[] = { 2, 3, 4, 5 };
 	struct cell cells[2 * COLUMNS];
-	struct figure_table table = { columns, COLUMNS, cells, 2 };
+	struct figure_table table = { .columns = columns,
+				      .column_count = COLUMNS,
+				      .cells = cells,
+				      .row_count = 2 };
 	struct table_layout layout;
 
 	(void)state;
@@ -72,7 +78,10 @@ static void test_unsorted_tables_have_none(void **state)
 static void test_shares_of_nothing(void **state)
 {
 	struct cell cells[COLUMNS];
-	struct figure_table table = { columns, COLUMNS, cells, 1 };
+	struct figure_table table = { .columns = columns,
+				      .column_count = COLUMNS,
+				      .cells = cells,
+				      .row_count = 1 };
 	struct table_layout layout;
 
 	(void)state;
@@ -91,7 +100,10 @@ static void test_shares_of_nothing(void **state)
 static void test_many_columns(void **state)
 {
 	struct figure_column many[2 * TABLE_COLUMNS_MAX];
-	struct figure_table table = { many, 2 * TABLE_COLUMNS_MAX, NULL, 0 };
+	struct figure_table table = { .columns = many,
+				      .column_count = 2 * TABLE_COLUMNS_MAX,
+				      .cells = NULL,
+				      .row_count = 0 };
 	struct table_layout layout;
 
 	(void)state;

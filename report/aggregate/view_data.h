@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a view keeps while records pass, for the files that make figures of it.
+ *
+ * Layer: aggregate, private to view*.c.
+ */
+#ifndef REPORT_AGGREGATE_VIEW_DATA_H
+#define REPORT_AGGREGATE_VIEW_DATA_H
+
+#include "report/aggregate/rows.h"
+#include "report/aggregate/scope.h"
+#include "report/aggregate/view.h"
+
+/* The matched allocations of one group. */
+struct view_group {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t usable;
+	uint64_t leaked_count;
+	uint64_t leaked_bytes;
+	uint64_t first_tick;
+	uint64_t last_tick;
+	uint64_t min_size;
+	uint64_t max_size;
+	uint32_t stack;
+};
+
+/* What the view found; sizes are requested bytes. */
+struct view_totals {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t leaked_count;
+	uint64_t leaked_bytes;
+	uint64_t groups;
+};
+
+struct view {
+	struct view_options options;
+	struct filter *filter;
+	struct view_totals totals;
+	struct {
+		struct view_group *items; /* by group number */
+		size_t count;
+		size_t capacity;
+	} groups;
+	struct rows rows;
+};
+
+/* Names @figure "view.NAME.PART" and puts facts beside its rows: the view, how
+   many rows there are, how many are shown, what matched.  NULL when out of
+   memory. */
+struct figure *view_rows_finish(const struct view *view,
+				const struct scope *scope,
+				struct table_maker *table, const char *part,
+				uint64_t total);
+
+#endif /* REPORT_AGGREGATE_VIEW_DATA_H */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "report/aggregate/view_data.h"
+#include "report/engine/engine.h"
+#include "report/event/run.h"
+
+/* One group with both halves of what it is sorted by. */
+struct group_row {
+	uint32_t number;
+	uint64_t key;
+};
+
+static uint64_t group_sort_key(const struct view *view,
+			       const struct view_group *matched,
+			       const struct group *all)
+{
+	switch (view->options.sort_by) {
+	case SORT_MATCHED_MIN_TIMESTAMP:
+		return matched->first_tick;
+	case SORT_MATCHED_MAX_TIMESTAMP:
+		return matched->last_tick;
+	case SORT_MATCHED_INTERVAL:
+		return matched->last_tick - matched->first_tick;
+	case SORT_MATCHED_ALLOCATED_COUNT:
+		return matched->count;
+	case SORT_MATCHED_LEAKED_COUNT:
+		return matched->leaked_count;
+	case SORT_ALL_MIN_TIMESTAMP:
+		return all->first_tick;
+	case SORT_ALL_MAX_TIMESTAMP:
+		return all->last_tick;
+	case SORT_ALL_INTERVAL:
+		return all->last_tick - all->first_tick;
+	case SORT_ALL_ALLOCATED_COUNT:
+		return all->allocated_count;
+	case SORT_ALL_LEAKED_COUNT:
+		return all->allocated_count - all->freed_count;
+	case SORT_ALL_SIZE:
+		return all->allocated_bytes;
+	case SORT_DEFAULT:
+	case SORT_TIMESTAMP:
+	case SORT_ADDRESS:
+	case SORT_SIZE:
+	case SORT_MATCHED_SIZE:
+		break;
+	}
+	return matched->bytes;
+}
+
+static bool sorts_groups(enum sort_by sort_by)
+{
+	return sort_by >= SORT_MATCHED_MIN_TIMESTAMP;
+}
+
+static int compare_group_rows(const void *a, const void *b, void *descending)
+{
+	const struct group_row *x = a, *y = b;
+
+	if (x->key != y->key)
+		return (x->key < y->key) == !*(bool *)descending ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Return: rows in order, owned by the caller; NULL when out of memory. */
+static struct group_row *sorted_groups(const struct view *view,
+				       const struct groups *groups,
+				       size_t *ret_count)
+{
+	struct group_row *rows =
+		calloc(view->totals.groups + 1, sizeof(*rows));
+	bool descending = view->options.has_order
+				  ? view->options.order == SORT_DESCENDING
+				  : !sorts_groups(view->options.sort_by);
+	size_t count = 0;
+
+	if (!rows)
+		return NULL;
+	for (size_t i = 0; i < view->groups.count; i++) {
+		const struct view_group *matched = &view->groups.items[i];
+
+		if (!matched->count)
+			continue;
+		rows[count].number = (uint32_t)i;
+		rows[count++].key =
+			group_sort_key(view, matched, &groups->items[i]);
+	}
+	qsort_r(rows, count, sizeof(*rows), compare_group_rows, &descending);
+	*ret_count = count;
+	return rows;
+}
+
+#define GROUP_COLUMNS(prefix, words)                                           \
+	{ prefix "size", words "bytes", "allocated_bytes", CELL_BYTES },       \
+	{ prefix "usable_size", words "usable", "usable_bytes", CELL_BYTES },  \
+	{ prefix "allocated_count", words "allocations", "allocations",        \
+	  CELL_COUNT },                                                        \
+	{ prefix "leaked_count", words "leaked", "leaked", CELL_COUNT },       \
+	{ prefix "leaked_size", words "leaked bytes", "leaked", CELL_BYTES },  \
+	{ prefix "min_size", words "smallest", NULL, CELL_BYTES },             \
+	{ prefix "max_size", words "largest", NULL, CELL_BYTES },              \
+	{ prefix "min_timestamp", words "first", NULL, CELL_SECONDS },         \
+	{ prefix "max_timestamp", words "last", NULL, CELL_SECONDS },          \
+	{ prefix "interval", words "interval", NULL, CELL_SECONDS }
+
+static const struct figure_column group_columns[] = {
+	GROUP_COLUMNS("only_matched_", "Matched: "),
+	GROUP_COLUMNS("all_", "All: "),
+	{ "all_temporary_count", "All: temporary", "temporary", CELL_COUNT },
+	{ "all_peak_size", "All: at the peak", "peak_share", CELL_BYTES },
+	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
+};
+
+static void add_group_half(struct table_maker *table, const struct scope *scope,
+			   const struct view_group *half)
+{
+	const struct run *run = scope->run;
+	double first = run_seconds(run, half->first_tick);
+	double last = run_seconds(run, half->last_tick);
+
+	table_add(table, cell_bytes(half->bytes));
+	table_add(table, run->has_usable ? cell_bytes(half->usable)
+					 : cell_none());
+	table_add(table, cell_count(half->count));
+	table_add(table, cell_count(half->leaked_count));
+	table_add(table, cell_bytes(half->leaked_bytes));
+	table_add(table, cell_bytes(half->min_size));
+	table_add(table, cell_bytes(half->max_size));
+	table_add(table, cell_seconds(first));
+	table_add(table, cell_seconds(last));
+	table_add(table, cell_seconds(last - first));
+}
+
+static void add_group(struct table_maker *table, const struct scope *scope,
+		      const struct view_group *matched,
+		      const struct group *group)
+{
+	const struct view_group all = {
+		.count = group->allocated_count,
+		.bytes = group->allocated_bytes,
+		.usable = group->usable_bytes,
+		.leaked_count = group->allocated_count - group->freed_count,
+		.leaked_bytes = group->allocated_bytes - group->freed_bytes,
+		.first_tick = group->first_tick,
+		.last_tick = group->last_tick,
+		.min_size = group->min_size,
+		.max_size = group->max_size,
+	};
+
+	table_row(table);
+	add_group_half(table, scope, matched);
+	add_group_half(table, scope, &all);
+	table_add(table, cell_count(group->temporary_count));
+	table_add(table, cell_bytes(group->peak_bytes));
+	table_add(table, cell_stack(scope_stack(scope, group->stack)));
+}
+
+const struct figure *view_groups(const struct view *view,
+				 const struct scope *scope)
+{
+	const struct groups *groups = engine_groups(scope->engine);
+	struct table_maker table;
+	size_t count = 0;
+	struct group_row *rows = sorted_groups(view, groups, &count);
+
+	if (!rows)
+		return NULL;
+	table_init(&table, group_columns,
+		   sizeof(group_columns) / sizeof(group_columns[0]));
+	for (size_t i = 0; i < count && i < view->options.rows; i++)
+		add_group(&table, scope,
+			  &view->groups.items[rows[i].number],
+			  &groups->items[rows[i].number]);
+	free(rows);
+	return view_rows_finish(view, scope, &table, "groups",
+				view->totals.groups);
+}
