@@ -62,6 +62,12 @@ static bool wants(const struct spec_view *view, const char *artifact)
 	return false;
 }
 
+/* Whether the peak must be known before the records of @view are looked at. */
+static bool needs_peak(const struct spec_view *view)
+{
+	return filter_needs_peak(&view->filter) || view->cost == COST_PEAK;
+}
+
 static int view_prepare(struct pipeline *pipeline, size_t index,
 			struct diag *diag)
 {
@@ -81,7 +87,9 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.order = spec->order,
 		.has_order = spec->has_order,
 		.rows = spec->count,
-		.cost_by_count = spec->cost_by_count,
+		.cost = spec->cost,
+		.direction = spec->direction,
+		.peak_order = totals->peak_order,
 		.keep_records = wants(spec, "allocations"),
 	};
 
@@ -116,7 +124,7 @@ static int pass(struct pipeline *pipeline, bool second, struct diag *diag)
 			.context = &pipeline->maps, .event = maps_add
 		};
 	for (size_t i = 0; status == 0 && i < spec->view_count; i++) {
-		if (filter_needs_peak(&spec->views[i].filter) != second)
+		if (needs_peak(&spec->views[i]) != second)
 			continue;
 		status = view_prepare(pipeline, i, diag);
 		observers[count++] = (struct engine_observer){
@@ -150,7 +158,7 @@ static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
-	bool needs_peak = false;
+	bool two_passes = false;
 	int status;
 
 	pipeline->filters =
@@ -160,13 +168,13 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	if (!pipeline->filters || !pipeline->views)
 		return -ENOMEM;
 	for (size_t i = 0; i < spec->view_count; i++)
-		needs_peak |= filter_needs_peak(&spec->views[i].filter);
+		two_passes |= needs_peak(&spec->views[i]);
 	engine_set_progress(pipeline->engine, progress_share,
 			    &pipeline->progress);
 	progress_phase(&pipeline->progress,
-		       needs_peak ? "reading, pass 1 of 2" : "reading");
+		       two_passes ? "reading, pass 1 of 2" : "reading");
 	status = pass(pipeline, false, diag);
-	if (status == 0 && needs_peak) {
+	if (status == 0 && two_passes) {
 		progress_phase(&pipeline->progress, "reading, pass 2 of 2");
 		status = pass(pipeline, true, diag);
 	}

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/aggregate/cost.h"
 #include "report/aggregate/sort.h"
 #include "report/core/arena.h"
 #include "report/filter/filter.h"
@@ -24,7 +25,7 @@ enum { SPEC_ARTIFACTS_MAX = 16, SPEC_PAGES_MAX = 4 };
  * @name:  [A-Za-z0-9_.-]+, not starting with a dot: part of file names
  * @title: @name if not set
  * @count: rows of allocations and groups, SORT_NO_COUNT for all
- * @cost_by_count: trees show number of allocations instead of bytes
+ * @cost, @direction: of trees
  */
 struct spec_view {
 	const char *name;
@@ -34,7 +35,8 @@ struct spec_view {
 	enum sort_order order;
 	bool has_order;
 	uint64_t count;
-	bool cost_by_count;
+	enum cost cost;
+	enum direction direction;
 	const struct artifact_format *artifacts[SPEC_ARTIFACTS_MAX];
 	size_t artifact_count;
 	uint32_t line; /* of the section, for later errors; 0 for --view */

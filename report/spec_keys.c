@@ -253,13 +253,37 @@ static int set_count(struct spec_view *view, const char *value,
 static int set_cost(struct spec_view *view, const char *value,
 		    struct arena *arena, struct diag *diag)
 {
-	static const char *const names[] = { "bytes", "count", NULL };
+	static const char *const names[] = {
+		[COST_BYTES] = "bytes",
+		[COST_COUNT] = "count",
+		[COST_TEMPORARY] = "temporary",
+		[COST_PEAK] = "peak",
+		[COST_LEAKED] = "leaked",
+		NULL,
+	};
 	int found = choice_find(value, names, "a cost", diag);
 
 	(void)arena;
 	if (found < 0)
 		return found;
-	view->cost_by_count = found == 1;
+	view->cost = (enum cost)found;
+	return 0;
+}
+
+static int set_direction(struct spec_view *view, const char *value,
+			 struct arena *arena, struct diag *diag)
+{
+	static const char *const names[] = {
+		[DIRECTION_CALLERS] = "callers",
+		[DIRECTION_CALLEES] = "callees",
+		NULL,
+	};
+	int found = choice_find(value, names, "a direction", diag);
+
+	(void)arena;
+	if (found < 0)
+		return found;
+	view->direction = (enum direction)found;
 	return 0;
 }
 
@@ -272,7 +296,11 @@ const struct view_key view_keys[] = {
 	{ "order", "WORD", "asc (rising) or dsc (falling)", true, set_order },
 	{ "count", "NUMBER", "rows of allocations, groups; or all", true,
 	  set_count },
-	{ "cost", "WORD", "what trees add up: bytes or count", true, set_cost },
+	{ "cost", "WORD",
+	  "what trees add up: bytes, count, temporary, peak or leaked", true,
+	  set_cost },
+	{ "direction", "WORD", "trees begin with callers or with callees",
+	  true, set_direction },
 };
 
 const size_t view_key_count = sizeof(view_keys) / sizeof(view_keys[0]);

@@ -9,6 +9,7 @@
  */
 #include "report/aggregate/tree.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct tree {
 	uint32_t *table; /* node number by (parent, key), 0 is free */
 	uint32_t table_mask;
 	uint32_t *of_stack; /* figure node + 1 by stack node */
+	uint32_t depth_max; /* callees first: frames of a stack that are shown */
 	struct {
 		uint32_t *items;
 		size_t count;
@@ -327,8 +329,68 @@ static bool tree_emit(struct tree *tree, struct figure_tree *ret)
 	ret->nodes = nodes;
 	ret->node_count = (uint32_t)count;
 	ret->by_count = tree->options->by_count;
+	ret->callees_first = tree->options->callees_first;
 	ret->cost_label = tree->options->cost_label;
 	return true;
+}
+
+/* The same for the way from the innermost function outwards, which no two
+   stacks share in the stack tree. */
+static uint32_t node_of_callee(struct tree *tree, uint32_t stack)
+{
+	const struct stacks_node *nodes = tree->scope->stacks->nodes;
+	uint32_t at = 1;
+
+	for (uint32_t left = tree->depth_max; stack != STACKS_ROOT && left;
+	     stack = nodes[stack].parent, left--) {
+		uint64_t pc_key = nodes[stack].pc_key;
+		size_t count;
+		const struct symbol_frame *frames =
+			symbols_resolve(tree->scope->symbols, pc_key, &count);
+
+		for (size_t i = 0; i < count; i++) {
+			at = node_child(tree, at - 1, &frames[i], pc_key);
+			if (!at)
+				return 0;
+			at++;
+		}
+	}
+	return at;
+}
+
+static uint64_t frames_within(const struct tree *tree,
+			      const struct tree_cost *costs, size_t cost_count,
+			      uint32_t depth)
+{
+	const struct stacks_node *nodes = tree->scope->stacks->nodes;
+	uint64_t frames = 0;
+
+	for (size_t i = 0; i < cost_count; i++) {
+		uint32_t own = costs[i].count ? nodes[costs[i].stack].depth : 0;
+
+		frames += own < depth ? own : depth;
+	}
+	return frames;
+}
+
+/* The largest depth with which all backtraces together stay in bounds. */
+static uint32_t depth_within(const struct tree *tree,
+			     const struct tree_cost *costs, size_t cost_count)
+{
+	uint32_t low = 1, high = UINT32_MAX;
+
+	if (frames_within(tree, costs, cost_count, high) <= TREE_FRAMES_MAX)
+		return high;
+	while (low + 1 < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (frames_within(tree, costs, cost_count, middle) <=
+		    TREE_FRAMES_MAX)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static bool tree_fill(struct tree *tree, const struct tree_cost *costs,
@@ -342,7 +404,9 @@ static bool tree_fill(struct tree *tree, const struct tree_cost *costs,
 
 		if (!costs[i].count)
 			continue;
-		at = node_of_stack(tree, costs[i].stack);
+		at = tree->options->callees_first
+			     ? node_of_callee(tree, costs[i].stack)
+			     : node_of_stack(tree, costs[i].stack);
 		if (!at)
 			return false;
 		node = &tree->nodes.items[at - 1];
@@ -361,9 +425,17 @@ struct figure *tree_compute(const struct scope *scope,
 	struct figure *figure = arena_alloc(scope->arena, sizeof(*figure));
 	bool done;
 
+	tree.depth_max = UINT32_MAX;
+	if (options->callees_first)
+		tree.depth_max = depth_within(&tree, costs, cost_count);
 	tree.of_stack = calloc(scope->stacks->count, sizeof(*tree.of_stack));
 	done = figure && tree.of_stack && tree_fill(&tree, costs, cost_count) &&
 	       tree_emit(&tree, &figure->tree);
+	if (done && tree.depth_max < UINT32_MAX)
+		figure->caption = arena_printf(
+			scope->arena,
+			"The innermost %" PRIu32 " calls of each stack",
+			tree.depth_max);
 	if (done) {
 		figure->kind = FIGURE_TREE;
 		figure->id = options->id;

@@ -34,6 +34,12 @@ void view_free(struct view *view)
 	free(view);
 }
 
+static bool is_at_peak(const struct view *view, const struct record *record)
+{
+	return record->alloc_order <= view->options.peak_order &&
+	       record->free_order > view->options.peak_order;
+}
+
 int view_add(void *context, const struct record *record)
 {
 	struct view *view = context;
@@ -62,6 +68,14 @@ int view_add(void *context, const struct record *record)
 		group->min_size = record->size;
 	if (record->size > group->max_size)
 		group->max_size = record->size;
+	if (record->is_temporary) {
+		group->temporary_count++;
+		group->temporary_bytes += record->size;
+	}
+	if (is_at_peak(view, record)) {
+		group->peak_count++;
+		group->peak_bytes += record->size;
+	}
 	view->totals.count++;
 	view->totals.bytes += record->size;
 	if (record_is_leaked(record)) {
@@ -97,18 +111,69 @@ const struct figure *view_summary(const struct view *view,
 			     sizeof(items) / sizeof(items[0]));
 }
 
+static struct tree_cost group_cost(const struct view_group *group,
+				   enum cost cost)
+{
+	struct tree_cost result = { .stack = group->stack };
+
+	switch (cost) {
+	case COST_TEMPORARY:
+		result.bytes = group->temporary_bytes;
+		result.count = group->temporary_count;
+		break;
+	case COST_PEAK:
+		result.bytes = group->peak_bytes;
+		result.count = group->peak_count;
+		break;
+	case COST_LEAKED:
+		result.bytes = group->leaked_bytes;
+		result.count = group->leaked_count;
+		break;
+	case COST_BYTES:
+	case COST_COUNT:
+	case COST_KINDS:
+		result.bytes = group->bytes;
+		result.count = group->count;
+		break;
+	}
+	return result;
+}
+
+/* As in "Width: …, here and in all it calls". */
+static const char *const cost_labels[COST_KINDS] = {
+	[COST_BYTES] = "requested bytes",
+	[COST_COUNT] = "allocations",
+	[COST_TEMPORARY] = "temporary allocations",
+	[COST_PEAK] = "requested bytes alive at the peak",
+	[COST_LEAKED] = "requested bytes never freed",
+};
+
+/* A tree without cost of a view with matches is not one where nothing
+   matched. */
+static const char *no_cost_caption(const struct view *view,
+				   const struct scope *scope)
+{
+	char count[UNITS_TEXT_SIZE];
+
+	units_format_count(count, sizeof(count), view->totals.count);
+	return arena_printf(scope->arena, "%s allocation%s matched, but no %s",
+			    count, view->totals.count == 1 ? "" : "s",
+			    cost_labels[view->options.cost]);
+}
+
 const struct figure *view_tree(const struct view *view,
 			       const struct scope *scope, bool by_line)
 {
+	enum cost cost = view->options.cost;
 	const struct tree_options options = {
 		.id = arena_printf(scope->arena, "view.%s.%s",
 				   view->options.name,
 				   by_line ? "lines" : "tree"),
 		.title = view->options.title,
-		.cost_label = view->options.cost_by_count ? "allocations"
-							  : "requested bytes",
+		.cost_label = cost_labels[cost],
 		.by_line = by_line,
-		.by_count = view->options.cost_by_count,
+		.by_count = cost == COST_COUNT || cost == COST_TEMPORARY,
+		.callees_first = view->options.direction == DIRECTION_CALLEES,
 	};
 	struct tree_cost *costs =
 		calloc(view->groups.count + 1, sizeof(*costs));
@@ -116,13 +181,12 @@ const struct figure *view_tree(const struct view *view,
 
 	if (!costs)
 		return NULL;
-	for (size_t i = 0; i < view->groups.count; i++) {
-		costs[i].stack = view->groups.items[i].stack;
-		costs[i].bytes = view->groups.items[i].bytes;
-		costs[i].count = view->groups.items[i].count;
-	}
+	for (size_t i = 0; i < view->groups.count; i++)
+		costs[i] = group_cost(&view->groups.items[i], cost);
 	figure = tree_compute(scope, costs, view->groups.count, &options);
 	free(costs);
+	if (figure && view->totals.count && !figure->tree.nodes[0].total_count)
+		figure->caption = no_cost_caption(view, scope);
 	return figure;
 }
 

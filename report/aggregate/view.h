@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/aggregate/cost.h"
 #include "report/aggregate/sort.h"
 #include "report/engine/record.h"
 
@@ -24,6 +25,8 @@ struct view;
  * struct view_options - all borrowed until view_free()
  * @name, @title: of the view
  * @rows:  how many allocations and groups are printed
+ * @peak_order: number of the event that reached the peak; what was alive then
+ *          means nothing in a view that is filled before it is known
  * @keep_records: whether view_allocations() will be asked for
  */
 struct view_options {
@@ -33,7 +36,9 @@ struct view_options {
 	enum sort_order order;
 	bool has_order;
 	uint64_t rows;
-	bool cost_by_count;
+	enum cost cost;
+	enum direction direction;
+	uint64_t peak_order;
 	bool keep_records;
 };
 

@@ -18,6 +18,10 @@ struct view_group {
 	uint64_t usable;
 	uint64_t leaked_count;
 	uint64_t leaked_bytes;
+	uint64_t temporary_count;
+	uint64_t temporary_bytes;
+	uint64_t peak_count;
+	uint64_t peak_bytes;
 	uint64_t first_tick;
 	uint64_t last_tick;
 	uint64_t min_size;

@@ -97,6 +97,8 @@ static struct group_row *sorted_groups(const struct view *view,
 	  CELL_COUNT },                                                        \
 	{ prefix "leaked_count", words "leaked", "leaked", CELL_COUNT },       \
 	{ prefix "leaked_size", words "leaked bytes", "leaked", CELL_BYTES },  \
+	{ prefix "temporary_count", words "temporary", "temporary",            \
+	  CELL_COUNT },                                                        \
 	{ prefix "min_size", words "smallest", NULL, CELL_BYTES },             \
 	{ prefix "max_size", words "largest", NULL, CELL_BYTES },              \
 	{ prefix "min_timestamp", words "first", NULL, CELL_SECONDS },         \
@@ -106,7 +108,6 @@ static struct group_row *sorted_groups(const struct view *view,
 static const struct figure_column group_columns[] = {
 	GROUP_COLUMNS("only_matched_", "Matched: "),
 	GROUP_COLUMNS("all_", "All: "),
-	{ "all_temporary_count", "All: temporary", "temporary", CELL_COUNT },
 	{ "all_peak_size", "All: at the peak", "peak_share", CELL_BYTES },
 	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
 };
@@ -124,6 +125,7 @@ static void add_group_half(struct table_maker *table, const struct scope *scope,
 	table_add(table, cell_count(half->count));
 	table_add(table, cell_count(half->leaked_count));
 	table_add(table, cell_bytes(half->leaked_bytes));
+	table_add(table, cell_count(half->temporary_count));
 	table_add(table, cell_bytes(half->min_size));
 	table_add(table, cell_bytes(half->max_size));
 	table_add(table, cell_seconds(first));
@@ -141,6 +143,7 @@ static void add_group(struct table_maker *table, const struct scope *scope,
 		.usable = group->usable_bytes,
 		.leaked_count = group->allocated_count - group->freed_count,
 		.leaked_bytes = group->allocated_bytes - group->freed_bytes,
+		.temporary_count = group->temporary_count,
 		.first_tick = group->first_tick,
 		.last_tick = group->last_tick,
 		.min_size = group->min_size,
@@ -150,7 +153,6 @@ static void add_group(struct table_maker *table, const struct scope *scope,
 	table_row(table);
 	add_group_half(table, scope, matched);
 	add_group_half(table, scope, &all);
-	table_add(table, cell_count(group->temporary_count));
 	table_add(table, cell_bytes(group->peak_bytes));
 	table_add(table, cell_stack(scope_stack(scope, group->stack)));
 }

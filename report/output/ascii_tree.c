@@ -248,7 +248,8 @@ static int render(const struct figure *figure, struct sink *out,
 	write_head(&draw, figure);
 	if (!figure->tree.node_count ||
 	    figure->tree.nodes[0].first_child == FIGURE_NO_NODE) {
-		sink_puts(out, "nothing matched\n");
+		sink_puts(out, figure->caption ? "nothing to show\n"
+					       : "nothing matched\n");
 		return 0;
 	}
 	error = write_rows(&draw);

@@ -224,7 +224,9 @@ static void add_head(struct flame_drawing *draw)
 	if (figure->caption && !draw->options.inline_in_html)
 		svg_head_add(&draw->head, "mp-note", figure->caption);
 	if (tree_is_empty(draw->tree))
-		svg_head_add(&draw->head, "mp-empty", "nothing matched");
+		svg_head_add(&draw->head, "mp-empty",
+			     figure->caption ? "nothing to show"
+					     : "nothing matched");
 	else
 		add_legend(draw);
 }

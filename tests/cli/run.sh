@@ -163,7 +163,19 @@ test_text() {
 	expect tree-count memprof-report --view cost=count --as tree t.dat
 	expect tree-nothing memprof-report --view size_min=1GiB --as tree t.dat
 	expect folded memprof-report --as folded t.dat
+	expect folded-callees memprof-report --view direction=callees --as folded t.dat
+	expect tree-callees memprof-report --view direction=callees --as tree t.dat
+	expect cost-temporary memprof-report --view cost=temporary --as folded t.dat
+	expect cost-leaked memprof-report --view cost=leaked --as folded t.dat
+	expect cost-peak memprof-report --view cost=peak --as folded t.dat
+	expect cost-none "memprof-report --view 'size_min=5000&cost=temporary' --as tree t.dat"
 	expect folded-peak memprof-report --view alive_at=peak --as folded t.dat
+	status 0 "memprof-report --view cost=peak --as folded -o a.folded t.dat"
+	status 0 "memprof-report --view alive_at=peak --as folded -o b.folded t.dat"
+	same 'the cost "peak" and the peak' "$work/a.folded" "$work/b.folded"
+	status 0 "memprof-report --view cost=leaked --as folded -o a.folded t.dat"
+	status 0 "memprof-report --view lifetime=only_leaked --as folded -o b.folded t.dat"
+	same 'the cost "leaked" and the leaks' "$work/a.folded" "$work/b.folded"
 }
 
 # The truth is the table in make_trace.py.

@@ -167,6 +167,7 @@ const struct figure *sample_allocations(struct arena *arena)
 		{ prefix "allocated_count", "", NULL, CELL_COUNT }, \
 		{ prefix "leaked_count", "", NULL, CELL_COUNT },    \
 		{ prefix "leaked_size", "", NULL, CELL_BYTES },     \
+		{ prefix "temporary_count", "", NULL, CELL_COUNT }, \
 		{ prefix "min_size", "", NULL, CELL_BYTES },        \
 	{                                                           \
 		prefix "max_size", "", NULL, CELL_BYTES             \
@@ -174,21 +175,19 @@ const struct figure *sample_allocations(struct arena *arena)
 #define GROUP_CELLS                                                \
 	cell_bytes(300), cell_bytes(312), cell_seconds(0.5),       \
 		cell_seconds(1.5), cell_seconds(1), cell_count(3), \
-		cell_count(1), cell_bytes(100), cell_bytes(100),   \
-		cell_bytes(100)
+		cell_count(1), cell_bytes(100), cell_count(1),     \
+		cell_bytes(100), cell_bytes(100)
 
 const struct figure *sample_groups(struct arena *arena)
 {
 	static const struct figure_column columns[] = {
 		{ "backtrace", "", NULL, CELL_STACK },
 		GROUP_COLUMNS("all_"),
-		{ "all_temporary_count", "", NULL, CELL_COUNT },
 		{ "all_peak_size", "", NULL, CELL_BYTES },
 		GROUP_COLUMNS("only_matched_"),
 	};
 	const struct cell cells[] = { cell_stack(&stack), GROUP_CELLS,
-				      cell_count(1), cell_bytes(200),
-				      GROUP_CELLS };
+				      cell_bytes(200), GROUP_CELLS };
 
 	return table(arena, "groups", columns, COUNT(columns), cells, 1);
 }

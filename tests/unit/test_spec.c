@@ -17,7 +17,8 @@
 #include "report/spec_keys.h"
 
 #define ALL_VIEW_KEYS                                                          \
-	"title, artifacts, sort_by, order, count, cost, from, to, alive_at, "  \
+	"title, artifacts, sort_by, order, count, cost, direction, "            \
+	"from, to, alive_at, "                                                 \
 	"lifetime, size_min, size_max, function_regex, "                       \
 	"negative_function_regex"
 #define ALL_ARTIFACTS "flamegraph, folded, tree, allocations, groups"
@@ -115,7 +116,8 @@ static void a_view_has_defaults(void **state)
 	assert_int_equal(view->sort_by, SORT_DEFAULT);
 	assert_false(view->has_order);
 	assert_true(view->count == SORT_NO_COUNT);
-	assert_false(view->cost_by_count);
+	assert_int_equal(view->cost, COST_BYTES);
+	assert_int_equal(view->direction, DIRECTION_CALLERS);
 	assert_int_equal(view->artifact_count, 2);
 	assert_ptr_equal(view->artifacts[0], &artifact_flamegraph);
 	assert_ptr_equal(view->artifacts[1], &artifact_tree);
@@ -154,7 +156,7 @@ static void every_view_key_is_read(void **state)
 	assert_true(view->has_order);
 	assert_int_equal(view->order, SORT_DESCENDING);
 	assert_int_equal(view->count, 20);
-	assert_true(view->cost_by_count);
+	assert_int_equal(view->cost, COST_COUNT);
 	assert_int_equal(view->filter.from.kind, TIME_SECONDS);
 	assert_true(view->filter.from.value == 1.5);
 	assert_int_equal(view->filter.to.kind, TIME_SHARE);
@@ -345,7 +347,10 @@ static void bad_values_are_refused(void **state)
 		"\"dsc\"? Allowed: asc, dsc");
 	refuses("[view a]\ncost = blocks\n",
 		"a.ini:2: cost: \"blocks\" is not a cost; allowed: bytes, "
-		"count");
+		"count, temporary, peak, leaked");
+	refuses("[view a]\ndirection = caller\n",
+		"a.ini:2: direction: \"caller\" is not a direction; did you "
+		"mean \"callers\"? Allowed: callers, callees");
 	refuses("[view a]\ncount = 0\n",
 		"a.ini:2: count: \"0\" is not a number of rows; allowed: 1 "
 		"and more, all");
@@ -587,11 +592,13 @@ static void bad_queries_are_refused(void **state)
 	refuses_query("lifetme=all",
 		      "--view: unknown key \"lifetme\"; did you mean "
 		      "\"lifetime\"? Allowed: title, sort_by, order, count, "
-		      "cost, from, to, alive_at, lifetime, size_min, "
+		      "cost, direction, "
+		      "from, to, alive_at, lifetime, size_min, "
 		      "size_max, function_regex, negative_function_regex");
 	refuses_query("artifacts=tree",
 		      "--view: unknown key \"artifacts\"; allowed: title, "
-		      "sort_by, order, count, cost, from, to, alive_at, "
+		      "sort_by, order, count, cost, direction, "
+		      "from, to, alive_at, "
 		      "lifetime, size_min, size_max, function_regex, "
 		      "negative_function_regex");
 	refuses_query("lifetime", "--view: \"lifetime\" has no value; "
