@@ -83,33 +83,12 @@ static const struct figure *renamed(struct artifacts *artifacts,
 	return copy;
 }
 
-/* The figure that @format draws for view @index. */
-static const struct figure *view_figure(struct artifacts *artifacts,
-					size_t index,
-					const struct artifact_format *format)
+static const struct figure *trace_timeline(struct artifacts *artifacts)
 {
-	struct pipeline *pipeline = artifacts->pipeline;
-	const struct scope *scope = &pipeline->scope;
-	struct view *view = pipeline->views[index];
-
-	if (strcmp(format->name, "allocations") == 0)
-		return view_allocations(view, scope);
-	if (strcmp(format->name, "groups") == 0)
-		return view_groups(view, scope);
-	if (strcmp(format->name, "mmaps") == 0)
-		return maps_mmaps(&pipeline->maps, scope);
-	if (strcmp(format->name, "mallopts") == 0)
-		return maps_mallopts(&pipeline->maps, scope);
-	if (strcmp(format->name, "tree") == 0)
-		return view_tree(view, scope, true);
-	if (format->kind == FIGURE_SERIES) {
-		if (!artifacts->timeline)
-			artifacts->timeline = summary_timeline(scope);
-		return artifacts->timeline;
-	}
-	if (!artifacts->trees[index])
-		artifacts->trees[index] = view_tree(view, scope, false);
-	return artifacts->trees[index];
+	if (!artifacts->timeline)
+		artifacts->timeline =
+			summary_timeline(&artifacts->pipeline->scope);
+	return artifacts->timeline;
 }
 
 /* The part of the head that is the same in pages and in summary.json. */
@@ -136,11 +115,9 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 			     arena_printf(scope->arena, "top.%s", name)));
 	}
 	sites_free(sites);
-	if (!artifacts->timeline)
-		artifacts->timeline = summary_timeline(scope);
 	children[3] = scope_group(scope, "top", "Top call sites", tops,
 				  SITE_COST_COUNT);
-	children[4] = keep(artifacts, artifacts->timeline);
+	children[4] = keep(artifacts, trace_timeline(artifacts));
 	children[5] = keep(artifacts, summary_threads(scope));
 	children[6] = keep(artifacts, summary_modules(scope));
 	children[7] = NULL;
@@ -164,6 +141,38 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 	if (document)
 		document->schema = "summary";
 	return document;
+}
+
+/* The figure that @format draws for view @index. */
+static const struct figure *view_figure(struct artifacts *artifacts,
+					size_t index,
+					const struct artifact_format *format)
+{
+	struct pipeline *pipeline = artifacts->pipeline;
+	const struct scope *scope = &pipeline->scope;
+	struct view *view = pipeline->views[index];
+
+	switch (format->subject) {
+	case SUBJECT_ALLOCATIONS:
+		return view_allocations(view, scope);
+	case SUBJECT_GROUPS:
+		return view_groups(view, scope);
+	case SUBJECT_LINES:
+		return view_tree(view, scope, true);
+	case SUBJECT_FUNCTIONS:
+		if (!artifacts->trees[index])
+			artifacts->trees[index] = view_tree(view, scope, false);
+		return artifacts->trees[index];
+	case SUBJECT_TIMELINE:
+		return trace_timeline(artifacts);
+	case SUBJECT_SUMMARY:
+		return summary_document(artifacts);
+	case SUBJECT_MMAPS:
+		return maps_mmaps(&pipeline->maps, scope);
+	case SUBJECT_MALLOPTS:
+		return maps_mallopts(&pipeline->maps, scope);
+	}
+	return NULL;
 }
 
 static int file_fail(struct diag *diag, const char *path, int error)
@@ -401,9 +410,7 @@ int artifacts_write_view(struct pipeline *pipeline,
 {
 	const struct figure *tree = NULL;
 	struct artifacts artifacts = { .pipeline = pipeline, .trees = &tree };
-	const struct figure *figure =
-		format == &artifact_summary ? summary_document(&artifacts)
-					    : view_figure(&artifacts, 0, format);
+	const struct figure *figure = view_figure(&artifacts, 0, format);
 	int status = figure && !artifacts.failed
 			     ? format->render(figure, out, diag)
 			     : -ENOMEM;

@@ -54,10 +54,10 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	return 0;
 }
 
-static bool wants(const struct spec_view *view, const char *artifact)
+static bool wants(const struct spec_view *view, enum artifact_subject subject)
 {
 	for (size_t i = 0; i < view->artifact_count; i++)
-		if (strcmp(view->artifacts[i]->name, artifact) == 0)
+		if (view->artifacts[i]->subject == subject)
 			return true;
 	return false;
 }
@@ -87,10 +87,11 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.order = spec->order,
 		.has_order = spec->has_order,
 		.rows = spec->count,
+		.skip = spec->skip,
 		.cost = spec->cost,
 		.direction = spec->direction,
 		.peak_order = totals->peak_order,
-		.keep_records = wants(spec, "allocations"),
+		.keep_records = wants(spec, SUBJECT_ALLOCATIONS),
 	};
 
 	pipeline->filters[index] = filter_new(&spec->filter, &context, diag);

@@ -25,6 +25,7 @@ enum { SPEC_ARTIFACTS_MAX = 16, SPEC_PAGES_MAX = 4 };
  * @name:  [A-Za-z0-9_.-]+, not starting with a dot: part of file names
  * @title: @name if not set
  * @count: rows of allocations and groups, SORT_NO_COUNT for all
+ * @skip:  rows before them
  * @cost, @direction: of trees
  */
 struct spec_view {
@@ -35,6 +36,7 @@ struct spec_view {
 	enum sort_order order;
 	bool has_order;
 	uint64_t count;
+	uint64_t skip;
 	enum cost cost;
 	enum direction direction;
 	const struct artifact_format *artifacts[SPEC_ARTIFACTS_MAX];

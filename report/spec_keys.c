@@ -151,12 +151,6 @@ static int set_title(struct spec_view *view, const char *value,
 	return copy_text(&view->title, value, arena, diag);
 }
 
-bool artifact_is_of_trace(const struct artifact_format *artifact)
-{
-	return artifact == &artifact_summary || artifact == &artifact_timeline ||
-	       artifact == &artifact_mmaps || artifact == &artifact_mallopts;
-}
-
 static int set_artifacts(struct spec_view *view, const char *value,
 			 struct arena *arena, struct diag *diag)
 {
@@ -250,6 +244,18 @@ static int set_count(struct spec_view *view, const char *value,
 	return 0;
 }
 
+static int set_skip(struct spec_view *view, const char *value,
+		    struct arena *arena, struct diag *diag)
+{
+	(void)arena;
+	if (!units_parse_integer(value, &view->skip))
+		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+				"\"%s\" is not a number of rows; allowed: 0 "
+				"and more",
+				value);
+	return 0;
+}
+
 static int set_cost(struct spec_view *view, const char *value,
 		    struct arena *arena, struct diag *diag)
 {
@@ -296,6 +302,7 @@ const struct view_key view_keys[] = {
 	{ "order", "WORD", "asc (rising) or dsc (falling)", true, set_order },
 	{ "count", "NUMBER", "rows of allocations, groups; or all", true,
 	  set_count },
+	{ "skip", "NUMBER", "rows to leave out before these", true, set_skip },
 	{ "cost", "WORD",
 	  "what trees add up: bytes, count, temporary, peak or leaked", true,
 	  set_cost },
@@ -305,10 +312,11 @@ const struct view_key view_keys[] = {
 
 const size_t view_key_count = sizeof(view_keys) / sizeof(view_keys[0]);
 
-static bool view_has(const struct spec_view *view, const char *artifact)
+static bool view_has(const struct spec_view *view,
+		     enum artifact_subject subject)
 {
 	for (size_t i = 0; i < view->artifact_count; i++)
-		if (strcmp(view->artifacts[i]->name, artifact) == 0)
+		if (view->artifacts[i]->subject == subject)
 			return true;
 	return false;
 }
@@ -318,11 +326,13 @@ static bool view_has(const struct spec_view *view, const char *artifact)
 static int sort_check(const struct spec_view *view, struct diag *diag)
 {
 	bool of_groups = view->sort_by >= SORT_MATCHED_MIN_TIMESTAMP;
+	bool has_allocations = view_has(view, SUBJECT_ALLOCATIONS);
+	bool has_groups = view_has(view, SUBJECT_GROUPS);
 	const char *has = of_groups ? "allocations" : "groups";
 	const char *lacks = of_groups ? "groups" : "allocations";
 
-	if (view->sort_by == SORT_DEFAULT || view_has(view, lacks) ||
-	    !view_has(view, has))
+	if (view->sort_by == SORT_DEFAULT || has_allocations == has_groups ||
+	    has_groups == of_groups)
 		return 0;
 	return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 			"sort_by = %s is an order of %s, not of %s; allowed: "

@@ -44,10 +44,6 @@ extern const size_t report_key_count;
 extern const struct view_key view_keys[];
 extern const size_t view_key_count;
 
-/* Whether @artifact is about the whole trace, so that no filter applies and it is
-   written once, whatever the views. */
-bool artifact_is_of_trace(const struct artifact_format *artifact);
-
 /* Names of enum sort_by from SORT_TIMESTAMP on, NULL-terminated. */
 extern const char *const sort_names[];
 

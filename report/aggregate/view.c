@@ -11,6 +11,16 @@
 #include "report/core/vec.h"
 #include "report/filter/filter.h"
 
+/* Rows that must be known to print those asked for. */
+static uint64_t rows_kept(const struct view_options *options)
+{
+	uint64_t rows;
+
+	if (__builtin_add_overflow(options->rows, options->skip, &rows))
+		return SORT_NO_COUNT;
+	return rows;
+}
+
 struct view *view_new(const struct view_options *options, struct filter *filter)
 {
 	struct view *view = calloc(1, sizeof(*view));
@@ -21,7 +31,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 	view->filter = filter;
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
-		  options->keep_records ? options->rows : 0);
+		  options->keep_records ? rows_kept(options) : 0);
 	return view;
 }
 

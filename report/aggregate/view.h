@@ -25,6 +25,7 @@ struct view;
  * struct view_options - all borrowed until view_free()
  * @name, @title: of the view
  * @rows:  how many allocations and groups are printed
+ * @skip:  how many before them are not
  * @peak_order: number of the event that reached the peak; what was alive then
  *          means nothing in a view that is filled before it is known
  * @keep_records: whether view_allocations() will be asked for
@@ -36,6 +37,7 @@ struct view_options {
 	enum sort_order order;
 	bool has_order;
 	uint64_t rows;
+	uint64_t skip;
 	enum cost cost;
 	enum direction direction;
 	uint64_t peak_order;

@@ -81,7 +81,7 @@ const struct figure *view_allocations(struct view *view,
 	rows_sort(&view->rows);
 	table_init(&table, allocation_columns,
 		   sizeof(allocation_columns) / sizeof(allocation_columns[0]));
-	for (size_t i = 0; i < view->rows.count; i++) {
+	for (size_t i = view->options.skip; i < view->rows.count; i++) {
 		table_row(&table);
 		add_allocation(&table, scope, &view->rows.items[i]);
 	}

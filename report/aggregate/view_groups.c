@@ -169,7 +169,8 @@ const struct figure *view_groups(const struct view *view,
 		return NULL;
 	table_init(&table, group_columns,
 		   sizeof(group_columns) / sizeof(group_columns[0]));
-	for (size_t i = 0; i < count && i < view->options.rows; i++)
+	for (size_t i = view->options.skip;
+	     i < count && i - view->options.skip < view->options.rows; i++)
 		add_group(&table, scope,
 			  &view->groups.items[rows[i].number],
 			  &groups->items[rows[i].number]);

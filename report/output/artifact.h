@@ -12,11 +12,26 @@
 struct diag;
 struct sink;
 
+/* What an artifact is about; several may show the same. */
+enum artifact_subject {
+	/* of a view */
+	SUBJECT_FUNCTIONS, /* its tree, a function a node */
+	SUBJECT_LINES,     /* the same, a line of source a node */
+	SUBJECT_ALLOCATIONS,
+	SUBJECT_GROUPS,
+	/* of the trace as a whole: no filter applies, and there is one of each */
+	SUBJECT_TIMELINE,
+	SUBJECT_SUMMARY,
+	SUBJECT_MMAPS,
+	SUBJECT_MALLOPTS,
+};
+
 /**
  * struct artifact_format - one way to write one figure
- * @name:    as in `artifacts =` and --as, [a-z-]+
+ * @name:    as in `artifacts =` and --as, [a-z.-]+
  * @suffix:  file name is VIEW.@suffix
- * @kind:    the figure it draws
+ * @subject: the figure it draws
+ * @kind:    the kind of that figure
  * @summary: one line for --help and the manual
  * @render:  borrows both.  Must not touch locale, clock, environment or static
  *           state: equal figures give equal bytes.  Return: 0 or negative
@@ -25,6 +40,7 @@ struct sink;
 struct artifact_format {
 	const char *name;
 	const char *suffix;
+	enum artifact_subject subject;
 	enum figure_kind kind;
 	const char *summary;
 	int (*render)(const struct figure *figure, struct sink *out,
@@ -34,6 +50,13 @@ struct artifact_format {
 #define ARTIFACT(id) extern const struct artifact_format artifact_##id;
 #include "report/output/artifact_list.h"
 #undef ARTIFACT
+
+/* Whether @format is about the whole trace, so that it is written once, whatever
+   the views. */
+static inline bool artifact_is_of_trace(const struct artifact_format *format)
+{
+	return format->subject >= SUBJECT_TIMELINE;
+}
 
 /* Return: the format called @name, or NULL. */
 const struct artifact_format *artifact_find(const char *name);

@@ -4,7 +4,9 @@ ARTIFACT(flamegraph)  /* tree -> VIEW.flamegraph.svg */
 ARTIFACT(folded)      /* tree -> VIEW.folded */
 ARTIFACT(tree)        /* tree -> VIEW.tree.txt */
 ARTIFACT(allocations) /* table -> VIEW.allocations.json */
+ARTIFACT(allocations_csv) /* table -> VIEW.allocations.csv */
 ARTIFACT(groups)      /* table -> VIEW.groups.json */
+ARTIFACT(groups_csv)  /* table -> VIEW.groups.csv */
 ARTIFACT(timeline)    /* series -> VIEW.timeline.svg */
 ARTIFACT(summary)     /* group -> summary.json */
 ARTIFACT(mmaps)       /* table -> mmaps.json */

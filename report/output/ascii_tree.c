@@ -264,6 +264,7 @@ static int render(const struct figure *figure, struct sink *out,
 const struct artifact_format artifact_tree = {
 	.name = "tree",
 	.suffix = "tree.txt",
+	.subject = SUBJECT_LINES,
 	.kind = FIGURE_TREE,
 	.summary = "call tree as text",
 	.render = render,

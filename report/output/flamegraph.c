@@ -333,6 +333,7 @@ static int render(const struct figure *figure, struct sink *out,
 const struct artifact_format artifact_flamegraph = {
 	.name = "flamegraph",
 	.suffix = "flamegraph.svg",
+	.subject = SUBJECT_FUNCTIONS,
 	.kind = FIGURE_TREE,
 	.summary = "call tree as a picture: SVG with zoom and search",
 	.render = render,

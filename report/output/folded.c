@@ -242,6 +242,7 @@ static int render(const struct figure *figure, struct sink *out,
 const struct artifact_format artifact_folded = {
 	.name = "folded",
 	.suffix = "folded",
+	.subject = SUBJECT_FUNCTIONS,
 	.kind = FIGURE_TREE,
 	.summary = "call stacks, one per line, for flamegraph.pl and others",
 	.render = render,

@@ -557,21 +557,23 @@ static int render(const struct figure *figure, struct sink *out,
 	return writing.error;
 }
 
-#define JSON_ARTIFACT(id, file, of, text)              \
-	const struct artifact_format artifact_##id = { \
-		.name = file,                          \
-		.suffix = file ".json",                \
-		.kind = of,                            \
-		.summary = text,                       \
-		.render = render,                      \
+#define JSON_ARTIFACT(id, word, file, of, figure, text) \
+	const struct artifact_format artifact_##id = {  \
+		.name = word,                           \
+		.suffix = file ".json",                 \
+		.subject = of,                          \
+		.kind = figure,                         \
+		.summary = text,                        \
+		.render = render,                       \
 	}
 
-JSON_ARTIFACT(allocations, "allocations", FIGURE_TABLE,
-	      "every allocation of the view, as JSON");
-JSON_ARTIFACT(groups, "groups", FIGURE_TABLE,
+JSON_ARTIFACT(allocations, "allocations", "allocations", SUBJECT_ALLOCATIONS,
+	      FIGURE_TABLE, "every allocation of the view, as JSON");
+JSON_ARTIFACT(groups, "groups", "groups", SUBJECT_GROUPS, FIGURE_TABLE,
 	      "allocations with the same backtrace taken together, as JSON");
-JSON_ARTIFACT(summary, "summary", FIGURE_GROUP,
+JSON_ARTIFACT(summary, "summary", "summary", SUBJECT_SUMMARY, FIGURE_GROUP,
 	      "the figures of the whole trace, as JSON");
-JSON_ARTIFACT(mmaps, "mmaps", FIGURE_TABLE,
+JSON_ARTIFACT(mmaps, "mmaps", "mmaps", SUBJECT_MMAPS, FIGURE_TABLE,
 	      "calls of mmap, munmap and mremap, as JSON");
-JSON_ARTIFACT(mallopts, "mallopts", FIGURE_TABLE, "calls of mallopt, as JSON");
+JSON_ARTIFACT(mallopts, "mallopts", "mallopts", SUBJECT_MALLOPTS, FIGURE_TABLE,
+	      "calls of mallopt, as JSON");

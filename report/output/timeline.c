@@ -539,6 +539,7 @@ static int render(const struct figure *figure, struct sink *out,
 const struct artifact_format artifact_timeline = {
 	.name = "timeline",
 	.suffix = "timeline.svg",
+	.subject = SUBJECT_TIMELINE,
 	.kind = FIGURE_SERIES,
 	.summary = "live memory over the run: SVG chart",
 	.render = render,

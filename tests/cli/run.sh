@@ -163,6 +163,8 @@ test_text() {
 	expect tree-count memprof-report --view cost=count --as tree t.dat
 	expect tree-nothing memprof-report --view size_min=1GiB --as tree t.dat
 	expect folded memprof-report --as folded t.dat
+	expect csv-allocations memprof-report --view count=2 --as allocations.csv t.dat
+	expect csv-groups memprof-report --view count=2 --as groups.csv t.dat
 	expect folded-callees memprof-report --view direction=callees --as folded t.dat
 	expect tree-callees memprof-report --view direction=callees --as tree t.dat
 	expect cost-temporary memprof-report --view cost=temporary --as folded t.dat
@@ -220,6 +222,11 @@ test_queries() {
 	ids 'count=all&order=asc&sort_by=timestamp' '0 1 2 3 4 5 6'
 	groups '' '6000/6000 5016/5016 2500/2500 64/64'
 	groups 'order=asc&count=2' '64/64 2500/2500'
+	groups 'order=asc&count=2&skip=1' '2500/2500 5016/5016'
+	groups 'skip=4' ''
+	ids 'sort_by=size&order=dsc&count=3&skip=2' '1 0 3'
+	ids 'skip=5' '5 6'
+	ids 'skip=18446744073709551615&count=2' ''
 	groups 'lifetime=only_temporary' '5016/5016 2500/2500'
 	groups 'size_max=1000' '1016/5016 500/2500 64/64'
 	groups 'size_max=1000&sort_by=all.size&order=dsc' \

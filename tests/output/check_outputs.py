@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """check_outputs.py [DRAW_FIGURES] [--report DIR]... - artifacts read back by
 other programs: SVG by xmllint, folded stacks by flamegraph.pl's grammar, JSON
-by its schema.
+by its schema, CSV by Python's reader and beside the JSON.
 
 DRAW_FIGURES (build/release/tests/draw_figures) draws the sample figures; each
 report directory given is checked in the same way.
 """
 import argparse
+import csv
+import io
 import json
 import pathlib
 import subprocess
@@ -91,7 +93,51 @@ def check_json(path):
     return "\n".join(wrong + check_backtraces(document))
 
 
-CHECKS = {".svg": check_svg, ".folded": check_folded, ".json": check_json}
+def csv_value(value):
+    """@value of a JSON document as it stands in a CSV field."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.9f}".rstrip("0").rstrip(".")
+    text = str(value)
+    return "'" + text if text and text[0] in "=+-@" else text
+
+
+def check_csv(path):
+    """The rows are those of the JSON document beside it, if there is one."""
+    text = path.read_bytes().decode("utf-8")
+    if not text.endswith("\r\n") or "\n" in text.replace("\r\n", ""):
+        return "lines do not end in CR LF"
+    head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    wrong = [f"row {i}: {len(row)} fields, not {len(head)}"
+             for i, row in enumerate(rows, 1) if len(row) != len(head)]
+    wrong += [f"row {i}: a formula: {field}" for i, row in enumerate(rows, 1)
+              for field in row if field[:1] in tuple("=+-@")]
+    twin = path.with_suffix(".json")
+    if not twin.exists():
+        return "\n".join(wrong)
+    document = json.loads(twin.read_text(encoding="utf-8"))
+    listed = document[document["schema"].split("/")[1]]
+    if len(listed) != len(rows):
+        wrong.append(f"{len(rows)} rows, {len(listed)} in {twin.name}")
+    for i, (row, other) in enumerate(zip(rows, listed), 1):
+        for key, field in zip(head, row):
+            if key.endswith("backtrace"):
+                frames = other.get(key) or document.get("backtraces", {}).get(
+                    str(other.get(key + "_id")), [])
+                names = [frame["function"].replace(" < ", "<")
+                         for frame in reversed(frames)]
+                found = [part.split(" [")[0] for part in field.split(" < ")]
+                if not field.endswith("…") and names and \
+                        [n.split(" [")[0] for n in names] != \
+                        [found[0].removeprefix("'"), *found[1:]]:
+                    wrong.append(f"row {i}: {key}: {field}, not {names}")
+            elif csv_value(other.get(key, "")) != field:
+                wrong.append(f"row {i}: {key}: {field}, not {other.get(key)}")
+    return "\n".join(wrong[:20])
+
+
+CHECKS = {".csv": check_csv, ".svg": check_svg, ".folded": check_folded, ".json": check_json}
 
 
 def check(path):

@@ -46,7 +46,7 @@ def sort_words():
 def format_names(list_file, macro):
     """Names of the formats a list names; their ids are names in C."""
     ids = re.findall(rf"^{macro}\((\w+)\)", read(list_file), re.M)
-    return [one.replace("_", "-") for one in ids]
+    return [one.replace("_", ".") for one in ids]
 
 
 def report_options():
@@ -141,7 +141,7 @@ def check_formats(check):
     artifacts = format_names("report/output/artifact_list.h", "ARTIFACT")
     pages = format_names("report/output/page_list.h", "PAGE")
     check.same(sorted(artifacts),
-               sorted(re.findall(r"^\| `(\w+)` \| `[\w.]+` \|",
+               sorted(re.findall(r"^\| `([\w.]+)` \| `[\w.]+` \|",
                                  between(spec, "## Artifacts", "\n## Q"),
                                  re.M)),
                "docs/spec.md, artifacts")

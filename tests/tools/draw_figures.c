@@ -109,6 +109,8 @@ int main(int argc, char **argv)
 	draw("none", "timeline", sample_series(&arena, 0, 0));
 	draw("one", "allocations", sample_allocations(&arena));
 	draw("one", "groups", sample_groups(&arena));
+	draw("one", "allocations.csv", sample_allocations(&arena));
+	draw("one", "groups.csv", sample_groups(&arena));
 	draw("one", "summary", sample_summary(&arena));
 	draw("one", "mmaps", sample_mmaps(&arena));
 	draw("one", "mallopts", sample_mallopts(&arena));

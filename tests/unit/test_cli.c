@@ -19,6 +19,10 @@
 
 enum { ARGS_MAX = 16 };
 
+#define ALL_ARTIFACTS                                                          \
+	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
+	"groups.csv, timeline, summary, mmaps, mallopts"
+
 /* getopt permutes the array, so each test parses a copy of its own. */
 struct args {
 	char *items[ARGS_MAX + 1];
@@ -204,17 +208,14 @@ static void bad_options_are_refused(void **state)
 				 "threads; allowed: 1 to 1024");
 	refuses("--as flamegrap a",
 		"--as: \"flamegrap\" is not an artifact; did you mean "
-		"\"flamegraph\"? Allowed: flamegraph, folded, tree, "
-		"allocations, groups, timeline, summary, mmaps, mallopts");
+		"\"flamegraph\"? Allowed: " ALL_ARTIFACTS);
 }
 
 static void conflicts_are_refused(void **state)
 {
 	(void)state;
 	refuses("--view count=1 a",
-		"--view needs --as ARTIFACT; allowed: flamegraph, folded, "
-		"tree, allocations, groups, timeline, summary, mmaps, "
-		"mallopts");
+		"--view needs --as ARTIFACT; allowed: " ALL_ARTIFACTS);
 	refuses("--view x=1 --as tree --spec s a",
 		"--spec and --view exclude each other");
 	refuses("--as tree --spec s a", "--spec and --as exclude each other");

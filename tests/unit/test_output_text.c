@@ -41,6 +41,10 @@ static void test_goldens(void **state)
 			      "empty.tree.txt");
 	golden_check_artifact("tree", sample_tree_zero(&arena),
 			      "zero.tree.txt");
+	golden_check_artifact("allocations.csv", sample_allocations(&arena),
+			      "one.allocations.csv");
+	golden_check_artifact("groups.csv", sample_groups(&arena),
+			      "one.groups.csv");
 	arena_done(&arena);
 }
 
@@ -84,6 +88,83 @@ static void test_folded_empty(void **state)
 	assert_string_equal(text, "");
 	free(text);
 	arena_done(&arena);
+}
+
+/* What a text of the traced program becomes as a field of its own. */
+static void check_csv_text(const char *text, const char *expected)
+{
+	const struct figure_column column = { "x", "", NULL, CELL_TEXT };
+	const struct cell cell = cell_text(text);
+	const struct figure figure = {
+		.kind = FIGURE_TABLE,
+		.id = "t",
+		.title = "",
+		.table = { .columns = &column,
+			   .column_count = 1,
+			   .cells = &cell,
+			   .row_count = 1 },
+	};
+	char *found = render("groups.csv", &figure);
+	char line[256];
+
+	snprintf(line, sizeof(line), "x\r\n%s\r\n", expected);
+	assert_string_equal(found, line);
+	free(found);
+}
+
+static void test_csv_quotes(void **state)
+{
+	(void)state;
+	check_csv_text("", "");
+	check_csv_text("plain text", "plain text");
+	check_csv_text("a,b", "\"a,b\"");
+	check_csv_text("say \"so\"", "\"say \"\"so\"\"\"");
+	check_csv_text("\"", "\"\"\"\"");
+	check_csv_text("two\nlines", "\"two\nlines\"");
+	check_csv_text("=1+1", "'=1+1");
+	check_csv_text("@SUM(A1,B1)", "\"'@SUM(A1,B1)\"");
+	check_csv_text("-c", "'-c");
+	check_csv_text("+", "'+");
+	check_csv_text("a=b", "a=b");
+	check_csv_text("\xe2\x82\xac", "\xe2\x82\xac");
+}
+
+/* Between two frames, and only there, stands " < ". */
+static void test_csv_backtrace(void **state)
+{
+	static const struct figure_frame frames[] = {
+		{ .function = "main", .module = "m" },
+		{ .function = "f<(1 < 2)>, \"q\"",
+		  .module = "m",
+		  .file = "/src/a b.c",
+		  .line = 7 },
+		{ .function = "=cmd()", .module = "m", .file = "x.c" },
+	};
+	const struct figure_stack stack = { .frames = frames,
+					    .count = 3,
+					    .id = 12,
+					    .truncated = true };
+	const struct figure_column column = { "backtrace", "", NULL,
+					      CELL_STACK };
+	const struct cell cells[] = { cell_stack(&stack), cell_none() };
+	const struct figure figure = {
+		.kind = FIGURE_TABLE,
+		.id = "t",
+		.title = "",
+		.table = { .columns = &column,
+			   .column_count = 1,
+			   .cells = cells,
+			   .row_count = 2 },
+	};
+	char *found = render("allocations.csv", &figure);
+
+	(void)state;
+	assert_string_equal(found,
+			    "backtrace_id,backtrace\r\n"
+			    "12,\"'=cmd() [x.c] < f<(1<2)>, \"\"q\"\" "
+			    "[a b.c:7] < main < …\"\r\n"
+			    ",\r\n");
+	free(found);
 }
 
 static size_t count_lines(const char *text)
@@ -215,6 +296,8 @@ int main(void)
 		cmocka_unit_test(test_goldens),
 		cmocka_unit_test(test_folded_merges_and_sorts),
 		cmocka_unit_test(test_folded_empty),
+		cmocka_unit_test(test_csv_quotes),
+		cmocka_unit_test(test_csv_backtrace),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_tree_bars_are_bounded),
 		cmocka_unit_test(test_tree_takes_small_together),

@@ -17,11 +17,13 @@
 #include "report/spec_keys.h"
 
 #define ALL_VIEW_KEYS                                                          \
-	"title, artifacts, sort_by, order, count, cost, direction, "            \
+	"title, artifacts, sort_by, order, count, skip, cost, direction, "      \
 	"from, to, alive_at, "                                                 \
 	"lifetime, size_min, size_max, function_regex, "                       \
 	"negative_function_regex"
-#define ALL_ARTIFACTS "flamegraph, folded, tree, allocations, groups"
+#define ALL_ARTIFACTS                                                          \
+	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
+	"groups.csv"
 
 static void reads(struct spec *spec, const char *text)
 {
@@ -592,12 +594,12 @@ static void bad_queries_are_refused(void **state)
 	refuses_query("lifetme=all",
 		      "--view: unknown key \"lifetme\"; did you mean "
 		      "\"lifetime\"? Allowed: title, sort_by, order, count, "
-		      "cost, direction, "
+		      "skip, cost, direction, "
 		      "from, to, alive_at, lifetime, size_min, "
 		      "size_max, function_regex, negative_function_regex");
 	refuses_query("artifacts=tree",
 		      "--view: unknown key \"artifacts\"; allowed: title, "
-		      "sort_by, order, count, cost, direction, "
+		      "sort_by, order, count, skip, cost, direction, "
 		      "from, to, alive_at, "
 		      "lifetime, size_min, size_max, function_regex, "
 		      "negative_function_regex");
