@@ -9,6 +9,7 @@
 
 #include "report/aggregate/sites.h"
 #include "report/aggregate/summary.h"
+#include "report/aggregate/timeline.h"
 #include "report/aggregate/view.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
@@ -28,7 +29,7 @@ enum { TOP_ROWS = 20 };
  * @list:  what pages may show
  * @links: artifacts written
  * @files: base names of all files written
- * @trees: by view: merged by function, NULL until asked for
+ * @of_view: by view and subject, NULL until asked for
  */
 struct artifacts {
 	struct pipeline *pipeline;
@@ -48,7 +49,7 @@ struct artifacts {
 		size_t count;
 		size_t capacity;
 	} files;
-	const struct figure **trees;
+	const struct figure *(*of_view)[SUBJECT_COUNT];
 	const struct figure *timeline;
 	bool failed;
 };
@@ -87,7 +88,7 @@ static const struct figure *trace_timeline(struct artifacts *artifacts)
 {
 	if (!artifacts->timeline)
 		artifacts->timeline =
-			summary_timeline(&artifacts->pipeline->scope);
+			timeline_of_run(&artifacts->pipeline->scope);
 	return artifacts->timeline;
 }
 
@@ -143,36 +144,47 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 	return document;
 }
 
-/* The figure that @format draws for view @index. */
-static const struct figure *view_figure(struct artifacts *artifacts,
+static const struct figure *figure_make(struct artifacts *artifacts,
 					size_t index,
-					const struct artifact_format *format)
+					enum artifact_subject subject)
 {
 	struct pipeline *pipeline = artifacts->pipeline;
 	const struct scope *scope = &pipeline->scope;
 	struct view *view = pipeline->views[index];
 
-	switch (format->subject) {
+	switch (subject) {
+	case SUBJECT_FUNCTIONS:
+		return view_tree(view, scope, false);
+	case SUBJECT_LINES:
+		return view_tree(view, scope, true);
 	case SUBJECT_ALLOCATIONS:
 		return view_allocations(view, scope);
 	case SUBJECT_GROUPS:
 		return view_groups(view, scope);
-	case SUBJECT_LINES:
-		return view_tree(view, scope, true);
-	case SUBJECT_FUNCTIONS:
-		if (!artifacts->trees[index])
-			artifacts->trees[index] = view_tree(view, scope, false);
-		return artifacts->trees[index];
 	case SUBJECT_TIMELINE:
-		return trace_timeline(artifacts);
+		return view_series(view, scope);
 	case SUBJECT_SUMMARY:
 		return summary_document(artifacts);
 	case SUBJECT_MMAPS:
 		return maps_mmaps(&pipeline->maps, scope);
 	case SUBJECT_MALLOPTS:
 		return maps_mallopts(&pipeline->maps, scope);
+	case SUBJECT_COUNT:
+		break;
 	}
 	return NULL;
+}
+
+/* What artifacts about @subject of view @index show. */
+static const struct figure *view_figure(struct artifacts *artifacts,
+					size_t index,
+					enum artifact_subject subject)
+{
+	const struct figure **slot = &artifacts->of_view[index][subject];
+
+	if (!*slot)
+		*slot = figure_make(artifacts, index, subject);
+	return *slot;
 }
 
 static int file_fail(struct diag *diag, const char *path, int error)
@@ -282,6 +294,10 @@ static int write_trace_artifacts(struct artifacts *artifacts,
 				   &artifact_timeline, artifacts->timeline,
 				   diag);
 	if (status == 0)
+		status = write_one(artifacts, "", "Memory over time",
+				   &artifact_timeline_json,
+				   artifacts->timeline, diag);
+	if (status == 0)
 		status = write_one(artifacts, "", "Maps", &artifact_mmaps,
 				   maps_mmaps(&artifacts->pipeline->maps,
 					      scope),
@@ -305,14 +321,26 @@ static int write_view_artifacts(struct artifacts *artifacts, size_t index,
 	for (size_t i = 0; status == 0 && i < view->artifact_count; i++) {
 		const struct artifact_format *format = view->artifacts[i];
 		const struct figure *figure =
-			view_figure(artifacts, index, format);
+			view_figure(artifacts, index, format->subject);
 
 		status = write_one(artifacts, view->name, view->title, format,
 				   figure, diag);
-		if (format == &artifact_flamegraph)
-			keep(artifacts, figure);
 	}
 	return status;
+}
+
+/* What pages may show of a view. */
+static void keep_view(struct artifacts *artifacts, size_t index)
+{
+	const struct spec_view *view =
+		&artifacts->pipeline->spec->views[index];
+
+	for (size_t i = 0; i < view->artifact_count; i++)
+		if (view->artifacts[i] == &artifact_flamegraph ||
+		    view->artifacts[i] == &artifact_timeline)
+			keep(artifacts,
+			     view_figure(artifacts, index,
+					 view->artifacts[i]->subject));
 }
 
 /* What the program was called as, which a symbolic link may hide. */
@@ -382,14 +410,16 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 	if (status)
 		return status;
 	progress_phase(&pipeline->progress, "writing the report");
-	artifacts.trees = arena_array(pipeline->scope.arena,
-				      pipeline->spec->view_count,
-				      sizeof(struct figure *));
-	summary = artifacts.trees ? summary_document(&artifacts) : NULL;
+	artifacts.of_view = arena_array(pipeline->scope.arena,
+					pipeline->spec->view_count,
+					sizeof(*artifacts.of_view));
+	summary = artifacts.of_view ? summary_document(&artifacts) : NULL;
 	status = summary ? write_trace_artifacts(&artifacts, summary, diag)
 			 : -ENOMEM;
-	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++)
+	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
 		status = write_view_artifacts(&artifacts, i, diag);
+		keep_view(&artifacts, i);
+	}
 	if (status == 0 && artifacts.failed)
 		status = -ENOMEM;
 	if (status == 0)
@@ -408,9 +438,15 @@ int artifacts_write_view(struct pipeline *pipeline,
 			 const struct artifact_format *format, struct sink *out,
 			 struct diag *diag)
 {
-	const struct figure *tree = NULL;
-	struct artifacts artifacts = { .pipeline = pipeline, .trees = &tree };
-	const struct figure *figure = view_figure(&artifacts, 0, format);
+	const struct figure *of_view[1][SUBJECT_COUNT] = { { NULL } };
+	struct artifacts artifacts = { .pipeline = pipeline,
+				       .of_view = of_view };
+	const struct spec_view *view = pipeline->spec->views;
+	bool is_of_run = format->subject == SUBJECT_TIMELINE &&
+			 !view->has_filter && view->title == view->name;
+	const struct figure *figure =
+		is_of_run ? trace_timeline(&artifacts)
+			  : view_figure(&artifacts, 0, format->subject);
 	int status = figure && !artifacts.failed
 			     ? format->render(figure, out, diag)
 			     : -ENOMEM;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/aggregate/timeline.h"
 #include "report/aggregate/view.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
@@ -68,6 +69,12 @@ static bool needs_peak(const struct spec_view *view)
 	return filter_needs_peak(&view->filter) || view->cost == COST_PEAK;
 }
 
+/* Whether yet another pass must add up the levels of @view. */
+static bool needs_levels(const struct spec_view *view)
+{
+	return view->has_filter && wants(view, SUBJECT_TIMELINE);
+}
+
 static int view_prepare(struct pipeline *pipeline, size_t index,
 			struct diag *diag)
 {
@@ -92,6 +99,7 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.direction = spec->direction,
 		.peak_order = totals->peak_order,
 		.keep_records = wants(spec, SUBJECT_ALLOCATIONS),
+		.keep_timeline = needs_levels(spec),
 	};
 
 	pipeline->filters[index] = filter_new(&spec->filter, &context, diag);
@@ -138,6 +146,36 @@ static int pass(struct pipeline *pipeline, bool second, struct diag *diag)
 	return status;
 }
 
+/* The levels over time of the views that want them. */
+static int levels_pass(struct pipeline *pipeline, struct diag *diag)
+{
+	size_t view_count = pipeline->spec->view_count;
+	struct engine_observer *observers =
+		calloc(view_count + 1, sizeof(*observers));
+	size_t count = 0;
+	int status;
+
+	if (!observers)
+		return -ENOMEM;
+	for (size_t i = 0; i < view_count; i++) {
+		struct timeline *timeline = view_timeline(pipeline->views[i]);
+
+		if (!timeline)
+			continue;
+		timeline_start(timeline, &pipeline->run);
+		observers[count++] = (struct engine_observer){
+			.context = timeline,
+			.begun = timeline_begun,
+			.record = timeline_record,
+		};
+	}
+	status = engine_pass(pipeline->engine, observers, count, diag);
+	for (size_t i = 0; i < count; i++)
+		timeline_finish(observers[i].context);
+	free(observers);
+	return status;
+}
+
 /* A regular expression that gave up on a name has no answer to report. */
 static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
 {
@@ -156,10 +194,25 @@ static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
 	return 0;
 }
 
+static void phase(struct pipeline *pipeline, int number, int count)
+{
+	const char *const names[4][4] = {
+		[1] = { [1] = "reading" },
+		[2] = { [1] = "reading, pass 1 of 2",
+			[2] = "reading, pass 2 of 2" },
+		[3] = { [1] = "reading, pass 1 of 3",
+			[2] = "reading, pass 2 of 3",
+			[3] = "reading, pass 3 of 3" },
+	};
+
+	progress_phase(&pipeline->progress, names[count][number]);
+}
+
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
-	bool two_passes = false;
+	bool after_peak = false, levels = false;
+	int number = 1, count;
 	int status;
 
 	pipeline->filters =
@@ -168,16 +221,22 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 		calloc(spec->view_count + 1, sizeof(*pipeline->views));
 	if (!pipeline->filters || !pipeline->views)
 		return -ENOMEM;
-	for (size_t i = 0; i < spec->view_count; i++)
-		two_passes |= needs_peak(&spec->views[i]);
+	for (size_t i = 0; i < spec->view_count; i++) {
+		after_peak |= needs_peak(&spec->views[i]);
+		levels |= needs_levels(&spec->views[i]);
+	}
+	count = 1 + after_peak + levels;
 	engine_set_progress(pipeline->engine, progress_share,
 			    &pipeline->progress);
-	progress_phase(&pipeline->progress,
-		       two_passes ? "reading, pass 1 of 2" : "reading");
+	phase(pipeline, number++, count);
 	status = pass(pipeline, false, diag);
-	if (status == 0 && two_passes) {
-		progress_phase(&pipeline->progress, "reading, pass 2 of 2");
+	if (status == 0 && after_peak) {
+		phase(pipeline, number++, count);
 		status = pass(pipeline, true, diag);
+	}
+	if (status == 0 && levels) {
+		phase(pipeline, number, count);
+		status = levels_pass(pipeline, diag);
 	}
 	progress_clear(&pipeline->progress);
 	if (status == 0)

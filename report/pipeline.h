@@ -57,7 +57,7 @@ struct pipeline {
 int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 		  const struct spec *spec, const char *path, struct diag *diag);
 
-/* Reads the events, once or twice, into the engine and the views.  Return: 0 or
+/* Reads the events, up to three times, into the engine and the views.  Return: 0 or
    negative errno; -EINVAL if a filter of the spec does not compile. */
 int pipeline_run(struct pipeline *pipeline, struct diag *diag);
 

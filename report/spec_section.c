@@ -137,6 +137,7 @@ int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
 			   (size_t)index, seen, place);
 	if (status < 0)
 		return status;
+	view->has_filter |= is_filter;
 	if (is_filter)
 		status = filter_keys[row].set(&view->filter, value,
 					      &spec->arena, &found);

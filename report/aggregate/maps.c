@@ -39,6 +39,8 @@ int maps_add(void *context, const struct event *event, uint32_t thread)
 {
 	struct maps *maps = context;
 
+	if (event->kind == EVENT_RSS)
+		return 0;
 	if (event->kind == EVENT_MALLOPT)
 		MAPS_PUSH(&maps->mallopts, event, thread);
 	else

@@ -26,9 +26,6 @@ const struct figure *summary_threads(const struct scope *scope);
 /* TABLE "modules" that an address was looked up in, with symbol quality. */
 const struct figure *summary_modules(const struct scope *scope);
 
-/* SERIES "timeline": live bytes, live blocks, resident memory if sampled. */
-const struct figure *summary_timeline(const struct scope *scope);
-
 /* Return: "exit status 0", "killed by signal 9 (SIGKILL)", …; owned by
    @scope->arena. */
 const char *summary_end_text(const struct scope *scope);

@@ -29,6 +29,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 		return NULL;
 	view->options = *options;
 	view->filter = filter;
+	view->has_timeline = options->keep_timeline;
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
 		  options->keep_records ? rows_kept(options) : 0);
@@ -40,6 +41,7 @@ void view_free(struct view *view)
 	if (!view)
 		return;
 	rows_done(&view->rows);
+	timeline_done(&view->timeline);
 	vec_done(&view->groups);
 	free(view);
 }
@@ -94,7 +96,14 @@ int view_add(void *context, const struct record *record)
 		view->totals.leaked_count++;
 		view->totals.leaked_bytes += record->size;
 	}
+	if (view->has_timeline && timeline_mark(&view->timeline, record))
+		return -ENOMEM;
 	return rows_add(&view->rows, record);
+}
+
+struct timeline *view_timeline(struct view *view)
+{
+	return view->has_timeline ? &view->timeline : NULL;
 }
 
 const struct figure *view_summary(const struct view *view,
@@ -198,6 +207,45 @@ const struct figure *view_tree(const struct view *view,
 	if (figure && view->totals.count && !figure->tree.nodes[0].total_count)
 		figure->caption = no_cost_caption(view, scope);
 	return figure;
+}
+
+/* As scalars beside rows or points. */
+static bool name_view(const struct view *view, const struct scope *scope,
+		      struct figure *figure)
+{
+	struct figure_scalar *scalar =
+		arena_alloc(scope->arena, sizeof(*scalar));
+
+	if (!scalar)
+		return false;
+	*scalar = (struct figure_scalar){ "view", "View", NULL,
+					  cell_text(view->options.name) };
+	figure->scalars = scalar;
+	figure->scalar_count = 1;
+	return true;
+}
+
+const struct figure *view_series(const struct view *view,
+				 const struct scope *scope)
+{
+	const char *id = arena_printf(scope->arena, "view.%s.timeline",
+				      view->options.name);
+	struct figure *figure =
+		view->has_timeline
+			? timeline_of_view(&view->timeline, scope, id,
+					   view->options.title)
+			: arena_alloc(scope->arena, sizeof(*figure));
+	const struct figure *run =
+		view->has_timeline ? figure : timeline_of_run(scope);
+
+	if (!figure || !run || !id)
+		return NULL;
+	*figure = *run;
+	figure->id = id;
+	figure->title = view->options.title;
+	if (!view->totals.count)
+		figure->series.point_count = 0;
+	return name_view(view, scope, figure) ? figure : NULL;
 }
 
 struct figure *view_rows_finish(const struct view *view,

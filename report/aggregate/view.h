@@ -19,6 +19,7 @@
 struct figure;
 struct filter;
 struct scope;
+struct timeline;
 struct view;
 
 /**
@@ -29,6 +30,7 @@ struct view;
  * @peak_order: number of the event that reached the peak; what was alive then
  *          means nothing in a view that is filled before it is known
  * @keep_records: whether view_allocations() will be asked for
+ * @keep_timeline: whether view_series() will be, and is not that of the run
  */
 struct view_options {
 	const char *name;
@@ -42,6 +44,7 @@ struct view_options {
 	enum direction direction;
 	uint64_t peak_order;
 	bool keep_records;
+	bool keep_timeline;
 };
 
 /**
@@ -56,6 +59,10 @@ void view_free(struct view *view);
 
 /* An engine_observer's record function; @context is a struct view. */
 int view_add(void *context, const struct record *record);
+
+/* Return: what another pass must fill before view_series() is asked for, once
+   all records are known; NULL if nothing must. */
+struct timeline *view_timeline(struct view *view);
 
 /* The figures below are made after the pass; they belong to @scope->arena and
    are NULL when out of memory. */
@@ -74,6 +81,10 @@ const struct figure *view_allocations(struct view *view,
 
 /* TABLE of backtraces, sorted, at most `rows`. */
 const struct figure *view_groups(const struct view *view,
+				 const struct scope *scope);
+
+/* SERIES "view.NAME.timeline" of the matched allocations. */
+const struct figure *view_series(const struct view *view,
 				 const struct scope *scope);
 
 #endif /* REPORT_AGGREGATE_VIEW_H */

@@ -9,6 +9,7 @@
 
 #include "report/aggregate/rows.h"
 #include "report/aggregate/scope.h"
+#include "report/aggregate/timeline.h"
 #include "report/aggregate/view.h"
 
 /* The matched allocations of one group. */
@@ -48,6 +49,8 @@ struct view {
 		size_t capacity;
 	} groups;
 	struct rows rows;
+	bool has_timeline;
+	struct timeline timeline;
 };
 
 /* Names @figure "view.NAME.PART" and puts facts beside its rows: the view, how

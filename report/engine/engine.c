@@ -37,6 +37,7 @@ struct engine {
 	struct engine_totals totals;
 	const struct engine_observer *observers;
 	size_t observer_count;
+	bool shows_begun; /* an observer has @begun */
 	engine_progress_fn progress;
 	void *progress_context;
 	uint64_t progress_due; /* totals.order at which to call it again */
@@ -191,6 +192,17 @@ static void note_allocation(struct engine *engine, struct group *group,
 	}
 }
 
+static int observe_begun(struct engine *engine, const struct live_block *block)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < engine->observer_count; i++)
+		if (engine->observers[i].begun)
+			status = engine->observers[i].begun(
+				engine->observers[i].context, block);
+	return status;
+}
+
 static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 			const struct event *event)
 {
@@ -228,6 +240,8 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	lane->last_alloc = event->addr;
 	lane->chain_length = 0;
 	note_allocation(engine, &engine->groups.items[group], event);
+	if (status == 0 && engine->shows_begun)
+		status = observe_begun(engine, block);
 	return status;
 }
 
@@ -237,18 +251,17 @@ static int handle_other(struct engine *engine, struct engine_lane *lane,
 	struct engine_totals *totals = &engine->totals;
 	int status = 0;
 
+	if (event->kind == EVENT_LOST)
+		return 0;
 	if (event->kind == EVENT_RSS) {
 		levels_set_rss(&engine->levels, event->tick, event->size);
 		if (event->size > totals->peak_rss)
 			totals->peak_rss = event->size;
-		return 0;
-	}
-	if (event->kind == EVENT_LOST)
-		return 0;
-	if (event->kind == EVENT_MALLOPT)
+	} else if (event->kind == EVENT_MALLOPT) {
 		totals->mallopt_events++;
-	else
+	} else {
 		totals->map_events++;
+	}
 	for (size_t i = 0; status == 0 && i < engine->observer_count; i++)
 		if (engine->observers[i].event)
 			status = engine->observers[i].event(
@@ -269,6 +282,8 @@ static int handle_span(void *context, const struct event *events, size_t count,
 		report_progress(engine, events[0].tick);
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const struct event *event = &events[i];
+		uint64_t begun = totals->allocated_count;
+		uint64_t ended = totals->freed_count + totals->overwritten;
 
 		if (event->kind == EVENT_ALLOC)
 			status = handle_alloc(engine, lane, event);
@@ -281,6 +296,8 @@ static int handle_span(void *context, const struct event *events, size_t count,
 				  event->call != CALL_REALLOC;
 		levels_set(&engine->levels, event->tick, totals->live_bytes,
 			   totals->live_count);
+		levels_count(&engine->levels, totals->allocated_count - begun,
+			     totals->freed_count + totals->overwritten - ended);
 	}
 	return status;
 }
@@ -325,6 +342,9 @@ int engine_pass(struct engine *engine, const struct engine_observer *observers,
 
 	engine->observers = observers;
 	engine->observer_count = observer_count;
+	engine->shows_begun = false;
+	for (size_t i = 0; i < observer_count; i++)
+		engine->shows_begun |= observers[i].begun != NULL;
 	if (status == 0)
 		status = merge_run(engine->input, handle_span, engine, diag);
 	if (status == 0)

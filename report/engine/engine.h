@@ -31,13 +31,16 @@ struct stacks;
  * struct engine_observer - who wants to see what
  * @record: a finished allocation; may be NULL.  Freed ones come in the order of
  *          their frees, leaked ones after the last event
- * @event:  MMAP, MUNMAP, MREMAP and MALLOPT events in order; may be NULL
+ * @begun:  an allocation when it is made; may be NULL.  Together with @record
+ *          everything in the order of time.  Nothing is known of its end
+ * @event:  MMAP, MUNMAP, MREMAP, MALLOPT and RSS events in order; may be NULL
  *
- * Both return 0 or a negative errno, which ends the pass.
+ * All return 0 or a negative errno, which ends the pass.
  */
 struct engine_observer {
 	void *context;
 	int (*record)(void *context, const struct record *record);
+	int (*begun)(void *context, const struct live_block *block);
 	int (*event)(void *context, const struct event *event, uint32_t thread);
 };
 

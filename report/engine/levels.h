@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Levels over time: live bytes, live blocks and resident memory in equal bins.
+ * Levels over time: live bytes, live blocks and resident memory in equal bins,
+ * and how many blocks came and went in each.
  *
  * Layer: engine.
  */
@@ -17,12 +18,17 @@ enum { LEVELS_BINS = 1000 };
  * @bytes, @blocks: highest level within each bin, the level that was carried
  *         in included; so an idle bin shows the level that held, and the
  *         highest value of all bins is the peak
+ * @allocations, @deallocations: blocks that came to be and that ended within
+ *         the bin; their difference is the change of the level from one bin's
+ *         end to the next
  * @rss:   last sample at or before the end of the bin; 0 before the first
  * @bin_start: tick at which bin @bin begins; the next begins at @bin_end
  */
 struct levels {
 	uint64_t bytes[LEVELS_BINS];
 	uint64_t blocks[LEVELS_BINS];
+	uint64_t allocations[LEVELS_BINS];
+	uint64_t deallocations[LEVELS_BINS];
 	uint64_t rss[LEVELS_BINS];
 	size_t bin_count;
 	uint64_t first_tick;
@@ -56,6 +62,14 @@ static inline void levels_set(struct levels *levels, uint64_t tick,
 		levels->bytes[levels->bin] = bytes;
 	if (blocks > levels->blocks[levels->bin])
 		levels->blocks[levels->bin] = blocks;
+}
+
+/* Blocks that came and went to reach the level last set. */
+static inline void levels_count(struct levels *levels, uint64_t allocations,
+				uint64_t deallocations)
+{
+	levels->allocations[levels->bin] += allocations;
+	levels->deallocations[levels->bin] += deallocations;
 }
 
 void levels_set_rss(struct levels *levels, uint64_t tick, uint64_t rss);

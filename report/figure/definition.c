@@ -65,6 +65,11 @@ const struct definition definitions[] = {
 	  "bin of the chart." },
 	{ "live_blocks", "Live blocks",
 	  "Number of blocks alive; the highest level within each bin." },
+	{ "bin_allocations", "Allocations in the bin",
+	  "Allocations made within the bin; a realloc is one." },
+	{ "bin_deallocations", "Blocks ended in the bin",
+	  "Allocations that ended within the bin: by a free, by a realloc, or "
+	  "because their address was given out anew." },
 	{ "rss", "Resident memory",
 	  "Physical memory of the whole process as the kernel counts it, code, "
 	  "stacks, allocator overhead and the tracer included." },

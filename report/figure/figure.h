@@ -109,7 +109,8 @@ struct figure_table {
 };
 
 /* One curve.  @values: one a point of the x axis; those before number @start
-   are not known. */
+   are not known.  @per_bin: not a level but how many there were within the bin:
+   for programs, charts show levels. */
 struct figure_curve {
 	const char *key;
 	const char *label;
@@ -117,6 +118,7 @@ struct figure_curve {
 	enum cell_kind kind; /* CELL_BYTES or CELL_COUNT */
 	const double *values;
 	size_t start;
+	bool per_bin;
 };
 
 /* A moment worth a mark on the x axis ("peak"). */
@@ -128,8 +130,8 @@ struct figure_mark {
 /**
  * struct figure_series - values over the run
  * @seconds: right ends of the bins, rising; @point_count of them
- * Each value of a curve is the highest level inside its bin (the level carried
- * in included), so no peak is lost between points.
+ * Each value of a curve of levels is the highest one inside its bin (the level
+ * carried in included), so no peak is lost between points.
  */
 struct figure_series {
 	const double *seconds;

@@ -19,11 +19,12 @@ enum artifact_subject {
 	SUBJECT_LINES,     /* the same, a line of source a node */
 	SUBJECT_ALLOCATIONS,
 	SUBJECT_GROUPS,
+	SUBJECT_TIMELINE, /* also of the trace */
 	/* of the trace as a whole: no filter applies, and there is one of each */
-	SUBJECT_TIMELINE,
 	SUBJECT_SUMMARY,
 	SUBJECT_MMAPS,
 	SUBJECT_MALLOPTS,
+	SUBJECT_COUNT,
 };
 
 /**
@@ -55,7 +56,7 @@ struct artifact_format {
    the views. */
 static inline bool artifact_is_of_trace(const struct artifact_format *format)
 {
-	return format->subject >= SUBJECT_TIMELINE;
+	return format->subject >= SUBJECT_SUMMARY;
 }
 
 /* Return: the format called @name, or NULL. */

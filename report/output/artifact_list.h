@@ -1,13 +1,14 @@
 /* One line per artifact, in the order --help lists them.  No include guard:
    the includer defines ARTIFACT(id) first. */
-ARTIFACT(flamegraph)  /* tree -> VIEW.flamegraph.svg */
-ARTIFACT(folded)      /* tree -> VIEW.folded */
-ARTIFACT(tree)        /* tree -> VIEW.tree.txt */
-ARTIFACT(allocations) /* table -> VIEW.allocations.json */
+ARTIFACT(flamegraph)      /* tree -> VIEW.flamegraph.svg */
+ARTIFACT(folded)          /* tree -> VIEW.folded */
+ARTIFACT(tree)            /* tree -> VIEW.tree.txt */
+ARTIFACT(allocations)     /* table -> VIEW.allocations.json */
 ARTIFACT(allocations_csv) /* table -> VIEW.allocations.csv */
-ARTIFACT(groups)      /* table -> VIEW.groups.json */
-ARTIFACT(groups_csv)  /* table -> VIEW.groups.csv */
-ARTIFACT(timeline)    /* series -> VIEW.timeline.svg */
-ARTIFACT(summary)     /* group -> summary.json */
-ARTIFACT(mmaps)       /* table -> mmaps.json */
-ARTIFACT(mallopts)    /* table -> mallopts.json */
+ARTIFACT(groups)          /* table -> VIEW.groups.json */
+ARTIFACT(groups_csv)      /* table -> VIEW.groups.csv */
+ARTIFACT(timeline)        /* series -> VIEW.timeline.svg, timeline.svg */
+ARTIFACT(timeline_json)   /* series -> VIEW.timeline.json, timeline.json */
+ARTIFACT(summary)         /* group -> summary.json */
+ARTIFACT(mmaps)           /* table -> mmaps.json */
+ARTIFACT(mallopts)        /* table -> mallopts.json */

@@ -142,13 +142,15 @@ static void stack_write(struct csv_writing *writing,
 	field_end(writing);
 }
 
-/* As many places as JSON has, without zeros at the end. */
+/* Rounded as in JSON, without zeros at the end. */
 static void number_add(struct csv_writing *writing, double number, int places)
 {
+	double scale = places == 9 ? 1e9 : 1e6;
 	char text[400];
 	size_t len;
 
-	snprintf(text, sizeof(text), "%.*f", places, number);
+	snprintf(text, sizeof(text), "%.*f", places,
+		 round(number * scale) / scale);
 	len = strlen(text);
 	while (len && text[len - 1] == '0')
 		len--;

@@ -294,12 +294,28 @@ static json_t *values_json(struct json_writing *writing, const char *key,
 	return array;
 }
 
+static json_t *marks_json(struct json_writing *writing,
+			  const struct figure_series *series)
+{
+	json_t *marks = json_array();
+
+	for (size_t i = 0; i < series->mark_count; i++) {
+		const struct figure_mark *mark = &series->marks[i];
+		json_t *item = json_object();
+
+		member_set(writing, item, "seconds",
+			   real_json(writing, "seconds", mark->seconds, 1e9));
+		member_set(writing, item, "label", json_string(mark->label));
+		item_append(writing, marks, "marks", item);
+	}
+	return marks;
+}
+
 static json_t *series_json(struct json_writing *writing,
 			   const struct figure *figure)
 {
 	const struct figure_series *series = &figure->series;
 	json_t *object = json_object();
-	json_t *marks = json_array();
 
 	scalars_set(writing, object, figure);
 	member_set(writing, object, "seconds",
@@ -311,16 +327,7 @@ static json_t *series_json(struct json_writing *writing,
 				       series->curves[i].values,
 				       series->curves[i].start,
 				       series->point_count, true));
-	for (size_t i = 0; i < series->mark_count; i++) {
-		const struct figure_mark *mark = &series->marks[i];
-		json_t *item = json_object();
-
-		member_set(writing, item, "seconds",
-			   real_json(writing, "seconds", mark->seconds, 1e9));
-		member_set(writing, item, "label", json_string(mark->label));
-		item_append(writing, marks, "marks", item);
-	}
-	member_set(writing, object, "marks", marks);
+	member_set(writing, object, "marks", marks_json(writing, series));
 	return object;
 }
 
@@ -451,6 +458,18 @@ static void write_member(struct json_writing *writing, const char *key,
 	write_value(writing, key, value, JSON_INDENT(1));
 }
 
+/* On one line. */
+static void write_line(struct json_writing *writing, const char *key,
+		       json_t *value)
+{
+	if (writing->error) {
+		json_decref(value);
+		return;
+	}
+	write_key(writing, key);
+	write_value(writing, key, value, 0);
+}
+
 static void write_scalars(struct json_writing *writing,
 			  const struct figure *figure)
 {
@@ -462,6 +481,26 @@ static void write_scalars(struct json_writing *writing,
 				     cell_json(writing, scalar->key,
 					       &scalar->value));
 	}
+}
+
+static void write_series(struct json_writing *writing,
+			 const struct figure_series *series)
+{
+	size_t points = series->point_count;
+
+	write_line(writing, "seconds",
+		   values_json(writing, "seconds", series->seconds, 0, points,
+			       false));
+	for (size_t i = 0; i < series->curve_count; i++) {
+		const struct figure_curve *curve = &series->curves[i];
+
+		write_line(writing, curve->key,
+			   values_json(writing, curve->key, curve->values,
+				       curve->start < points ? curve->start
+							     : points,
+				       points, true));
+	}
+	write_line(writing, "marks", marks_json(writing, series));
 }
 
 static int compare_stacks(const void *a, const void *b)
@@ -542,12 +581,13 @@ static int render(const struct figure *figure, struct sink *out,
 		 figure->schema_version ? figure->schema_version : 1);
 	sink_puts(out, "{\n");
 	write_member(&writing, "schema", json_string(schema));
-	if (figure->kind == FIGURE_TABLE || figure->kind == FIGURE_GROUP ||
-	    figure->kind == FIGURE_SCALARS)
-		write_scalars(&writing, figure);
-	else
+	if (figure->kind == FIGURE_TREE || figure->kind == FIGURE_NOTE)
 		writing_fail(&writing, -EINVAL, figure->id,
 			     "has no form as a document");
+	else
+		write_scalars(&writing, figure);
+	if (figure->kind == FIGURE_SERIES && !writing.error)
+		write_series(&writing, &figure->series);
 	if (figure->kind == FIGURE_TABLE && !writing.error)
 		write_rows(&writing, figure);
 	if (figure->kind == FIGURE_GROUP && !writing.error)
@@ -571,6 +611,8 @@ JSON_ARTIFACT(allocations, "allocations", "allocations", SUBJECT_ALLOCATIONS,
 	      FIGURE_TABLE, "every allocation of the view, as JSON");
 JSON_ARTIFACT(groups, "groups", "groups", SUBJECT_GROUPS, FIGURE_TABLE,
 	      "allocations with the same backtrace taken together, as JSON");
+JSON_ARTIFACT(timeline_json, "timeline.json", "timeline", SUBJECT_TIMELINE,
+	      FIGURE_SERIES, "memory over the run, as JSON");
 JSON_ARTIFACT(summary, "summary", "summary", SUBJECT_SUMMARY, FIGURE_GROUP,
 	      "the figures of the whole trace, as JSON");
 JSON_ARTIFACT(mmaps, "mmaps", "mmaps", SUBJECT_MMAPS, FIGURE_TABLE,

@@ -118,6 +118,8 @@ void markdown_series(struct sink *out, const struct figure_series *series)
 					.count = (uint64_t)top };
 		char text[VALUE_TEXT_SIZE];
 
+		if (curve->per_bin)
+			continue;
 		for (size_t i = 0; i < count; i++) {
 			double value = series_highest(curve->values,
 						      i * points / count,

@@ -77,10 +77,15 @@ static double y_px(const struct panel *panel, double value)
 	       panel->height_px * (1 - clean(value) / panel->top_value);
 }
 
+static bool is_drawn(const struct figure_curve *curve, enum cell_kind kind)
+{
+	return curve->kind == kind && !curve->per_bin;
+}
+
 static bool has_kind(const struct figure_series *series, enum cell_kind kind)
 {
 	for (size_t i = 0; i < series->curve_count; i++)
-		if (series->curves[i].kind == kind)
+		if (is_drawn(&series->curves[i], kind))
 			return true;
 	return false;
 }
@@ -91,7 +96,7 @@ static double largest_value(const struct figure_series *series,
 	double largest = 0;
 
 	for (size_t c = 0; c < series->curve_count; c++) {
-		if (series->curves[c].kind != kind)
+		if (!is_drawn(&series->curves[c], kind))
 			continue;
 		for (size_t i = 0; i < series->point_count; i++)
 			largest = fmax(largest,
@@ -299,7 +304,7 @@ static void draw_panel(struct timeline_drawing *draw, const struct panel *panel)
 	svg_attr(svg, "preserveAspectRatio", "none");
 	svg_break(svg);
 	for (size_t i = 0; i < draw->series->curve_count; i++) {
-		if (draw->series->curves[i].kind != panel->kind)
+		if (!is_drawn(&draw->series->curves[i], panel->kind))
 			continue;
 		draw_curve(draw, panel, i, is_first);
 		is_first = false;
@@ -326,7 +331,7 @@ static const struct figure_curve *
 first_curve(const struct figure_series *series, enum cell_kind kind)
 {
 	for (size_t i = 0; i < series->curve_count; i++)
-		if (series->curves[i].kind == kind)
+		if (is_drawn(&series->curves[i], kind))
 			return &series->curves[i];
 	return NULL;
 }
@@ -382,7 +387,7 @@ static void draw_legend(struct timeline_drawing *draw, enum cell_kind kind,
 		const struct figure_curve *curve = &draw->series->curves[i];
 		char class[16];
 
-		if (curve->kind != kind)
+		if (!is_drawn(curve, kind))
 			continue;
 		snprintf(class, sizeof(class), "mp-c%u",
 			 (unsigned)(i % COLOUR_COUNT));

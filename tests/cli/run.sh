@@ -180,6 +180,46 @@ test_text() {
 	same 'the cost "leaked" and the leaks' "$work/a.folded" "$work/b.folded"
 }
 
+# timeline QUERY WANTED - highest level of live bytes in each second, how many
+# blocks came and went in it.
+timeline() {
+	local got
+	got=$("$report" --view "$1" --as timeline.json "$work/t.dat" 2>&1 |
+		python3 -c 'import json, sys
+t = json.load(sys.stdin)
+seconds = [[0, 0, 0] for _ in range(10)]
+for i, end in enumerate(t["seconds"]):
+    at = seconds[min(9, int(end - 0.001))]
+    at[0] = max(at[0], t["live_bytes"][i])
+    at[1] += t["allocations"][i]
+    at[2] += t["deallocations"][i]
+print(*("%d+%d-%d" % tuple(at) for at in seconds))' 2>&1)
+	if [ "$got" = "$2" ]; then
+		pass
+	else
+		fail "timeline of $1 is [$got], not [$2]"
+	fi
+}
+
+# A bin is 10 ms and a 1000th of a tick, so what happens at a full second is in
+# the last bin of the second before.
+test_timelines() {
+	local all='1000+1-0 3000+1-0 7000+1-0 7000+0-1 6500+1-1 6500+1-1'
+	all="$all 6516+1-0 6564+1-1 6564+0-1 6064+0-0"
+
+	timeline '' "$all"
+	timeline 'lifetime=all' "$all"
+	timeline 'lifetime=only_leaked' \
+		'0+0-0 0+0-0 0+0-0 0+0-0 0+0-0 6000+1-0 6000+0-0 6064+1-0 6064+0-0 6064+0-0'
+	timeline 'alive_at=peak' \
+		'1000+1-0 3000+1-0 7000+1-0 7000+0-1 6000+0-1 2000+0-1 0+0-0 0+0-0 0+0-0 0+0-0'
+	timeline 'size_max=16' \
+		'0+0-0 0+0-0 0+0-0 0+0-0 0+0-0 0+0-0 16+1-0 16+0-1 0+0-0 0+0-0'
+	status 0 "memprof-report --as timeline -o trace.svg t.dat"
+	status 0 "memprof-report --quiet -o report t.dat"
+	same 'timeline of the trace' "$work/trace.svg" "$work/report/timeline.svg"
+}
+
 # The truth is the table in make_trace.py.
 test_queries() {
 	ids '' '0 1 2 3 4 5 6'
@@ -345,6 +385,7 @@ test_usage
 test_inputs
 test_text
 test_queries
+test_timelines
 test_specs
 test_places
 test_determinism

@@ -236,13 +236,13 @@ const struct figure *sample_series(struct arena *arena, size_t points,
 {
 	struct figure *figure = must(arena_alloc(arena, sizeof(*figure)));
 	struct figure_curve *curves =
-		must(arena_array(arena, 3, sizeof(*curves)));
+		must(arena_array(arena, 5, sizeof(*curves)));
 	struct figure_mark *mark = must(arena_alloc(arena, sizeof(*mark)));
 	double *x = must(arena_array(arena, points + 1, sizeof(*x)));
-	double *y[3];
+	double *y[4];
 	size_t peak = 0;
 
-	for (size_t c = 0; c < 3; c++)
+	for (size_t c = 0; c < 4; c++)
 		y[c] = must(arena_array(arena, points + 1, sizeof(double)));
 	for (size_t i = 0; i < points; i++) {
 		double t = (double)(i + 1) / (double)points;
@@ -252,22 +252,33 @@ const struct figure *sample_series(struct arena *arena, size_t points,
 		y[0][i] = floor(2e7 * wave + 3e6 * t + 1e6 * (i % 3 == 0));
 		y[1][i] = floor(1.6e7 + 2e7 * fmin(t * 3, 1));
 		y[2][i] = floor(4e4 * wave + 9000 * t);
+		y[3][i] = y[2][i];
 		if (y[0][i] > y[0][peak])
 			peak = i;
 	}
 	curves[0] = (struct figure_curve){ "live_bytes", "Live bytes",
-					   "live_bytes", CELL_BYTES, y[0], 0 };
+					   "live_bytes", CELL_BYTES, y[0], 0,
+					   false };
 	curves[1] = (struct figure_curve){ "rss", "Resident memory", "rss",
-					   CELL_BYTES, y[1], 0 };
+					   CELL_BYTES, y[1], 0,
+					   false };
 	curves[2] = (struct figure_curve){ "live_blocks", "Live blocks",
-					   "live_blocks", CELL_COUNT, y[2], 0 };
+					   "live_blocks", CELL_COUNT, y[2], 0,
+					   false };
+	curves[3] = (struct figure_curve){ "allocations",     "Allocations",
+					   "bin_allocations", CELL_COUNT,
+					   y[3],              0,
+					   true };
+	curves[4] = curves[3];
+	curves[4].key = "deallocations";
 	*mark = (struct figure_mark){ points ? x[peak] : 0, "peak" };
 	*figure = (struct figure){
 		.kind = FIGURE_SERIES,
 		.id = "timeline",
+		.schema = "timeline",
 		.title = "Memory over time",
 		.caption = "The highest level within each bin.",
-		.series = { x, points, curves, 3, mark, 1 },
+		.series = { x, points, curves, 5, mark, 1 },
 	};
 	return figure;
 }

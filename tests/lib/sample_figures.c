@@ -317,9 +317,11 @@ static const struct figure *timeline_make(struct arena *arena)
 		blocks[i] = 2100 * (0.2 + 0.8 * x * (1.4 - x));
 	}
 	curves[0] = (struct figure_curve){ "live_bytes", "Live bytes",
-					   "live_bytes", CELL_BYTES, bytes, 0 };
+					   "live_bytes", CELL_BYTES, bytes, 0,
+					   false };
 	curves[1] = (struct figure_curve){ "live_blocks", "Live blocks",
-					   "live_blocks", CELL_COUNT, blocks, 0 };
+					   "live_blocks", CELL_COUNT, blocks, 0,
+					   false };
 	figure->series.seconds = seconds;
 	figure->series.point_count = POINTS;
 	figure->series.curves = curves;

@@ -4,14 +4,16 @@
 other programs: SVG by xmllint, folded stacks by flamegraph.pl's grammar, JSON
 by its schema, CSV by Python's reader and beside the JSON.
 
-DRAW_FIGURES (build/release/tests/draw_figures) draws the sample figures; each
-report directory given is checked in the same way.
+DRAW_FIGURES (build/release/tests/draw_figures) draws the sample figures, which
+are checked; so are reports about generated traces with every artifact there
+is, and each report directory given.
 """
 import argparse
 import csv
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -78,6 +80,28 @@ def check_backtraces(document):
     return wrong
 
 
+def check_timeline(document):
+    """Arrays of one length, levels that fit what came and went."""
+    if not document["schema"].startswith("memprof/timeline/"):
+        return []
+    arrays = {key: value for key, value in document.items()
+              if isinstance(value, list) and key != "marks"}
+    if len({len(array) for array in arrays.values()}) > 1:
+        return ["arrays of different lengths"]
+    wrong = []
+    if arrays["seconds"] != sorted(arrays["seconds"]):
+        wrong.append("seconds do not rise")
+    level = 0
+    for i, highest in enumerate(arrays["live_blocks"]):
+        before = level
+        level += arrays["allocations"][i] - arrays["deallocations"][i]
+        if not max(before, level) <= highest <= \
+                before + arrays["allocations"][i]:
+            wrong.append(f"bin {i}: {highest} blocks, {before} before and "
+                         f"{level} after it")
+    return wrong
+
+
 def check_json(path):
     text = path.read_text(encoding="utf-8")
     if not text.endswith("}\n"):
@@ -90,7 +114,8 @@ def check_json(path):
     errors = jsonschema.Draft202012Validator(schema).iter_errors(document)
     wrong = [f"{'/'.join(map(str, error.path))}: {error.message[:300]}"
              for error in errors]
-    return "\n".join(wrong + check_backtraces(document))
+    return "\n".join(wrong + check_backtraces(document) +
+                     check_timeline(document))
 
 
 def csv_value(value):
@@ -148,6 +173,47 @@ def check(path):
         return f"{type(error).__name__}: {error}"
 
 
+SPEC = """
+[view everything]
+artifacts = {0}
+[view leaks]
+lifetime = only_leaked
+cost = leaked
+count = 10
+artifacts = {0}
+[view peak]
+alive_at = peak
+cost = peak
+direction = callees
+artifacts = {0}
+[view freed]
+lifetime = only_temporary
+cost = temporary
+artifacts = {0}
+[view nothing]
+size_min = 1TiB
+artifacts = {0}
+"""
+
+
+def make_reports(tools, scratch):
+    """Directories of reports with all artifacts."""
+    names = re.findall(r"^ARTIFACT\((\w+)\)", (
+        ROOT / "report/output/artifact_list.h").read_text("utf-8"), re.M)
+    of_trace = {"summary", "mmaps", "mallopts"}
+    spec = scratch / "all.ini"
+    spec.write_text(SPEC.format(", ".join(
+        name.replace("_", ".") for name in names if name not in of_trace)))
+    for seed, more in ((1, []), (2, ["-t", "3", "-d", "200"]), (3, ["-w"]),
+                       (4, ["-n", "0"])):
+        trace, report = scratch / f"{seed}.dat", scratch / f"report{seed}"
+        subprocess.run([tools / "tests/gen_trace", "-s", str(seed), "-n",
+                        "5000", *more, trace], check=True)
+        subprocess.run([tools / "memprof-report", "--quiet", "--spec", spec,
+                        "-o", report, trace], check=True)
+        yield report
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("draw_figures", nargs="?", default=str(
@@ -157,14 +223,19 @@ def main():
     arguments = parser.parse_args()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run([arguments.draw_figures, scratch], check=True)
-        for directory in [pathlib.Path(scratch), *arguments.report]:
+        scratch = pathlib.Path(scratch)
+        figures = scratch / "figures"
+        figures.mkdir()
+        subprocess.run([arguments.draw_figures, figures], check=True)
+        tools = pathlib.Path(arguments.draw_figures).parents[1]
+        for directory in [figures, *make_reports(tools, scratch),
+                          *arguments.report]:
             for path in sorted(directory.iterdir()):
                 if path.suffix not in CHECKS:
                     continue
                 wrong = check(path)
                 if wrong:
-                    print(f"{path.name}: {wrong}")
+                    print(f"{directory.name}/{path.name}: {wrong}")
                     failed += 1
                 else:
                     passed += 1

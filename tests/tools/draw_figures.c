@@ -107,6 +107,8 @@ int main(int argc, char **argv)
 	draw("run", "timeline", sample_series(&arena, 300, 12.5));
 	draw("short", "timeline", sample_series(&arena, 40, 0.0042));
 	draw("none", "timeline", sample_series(&arena, 0, 0));
+	draw("run", "timeline.json", sample_series(&arena, 300, 12.5));
+	draw("none", "timeline.json", sample_series(&arena, 0, 0));
 	draw("one", "allocations", sample_allocations(&arena));
 	draw("one", "groups", sample_groups(&arena));
 	draw("one", "allocations.csv", sample_allocations(&arena));

@@ -220,7 +220,18 @@ static void slow_run(const struct fake *fake, struct slow *slow)
 struct seen {
 	uint64_t records, leaked, at_peak_bytes, temporary;
 	uint64_t peak_order; /* 0 in the first pass */
+	uint64_t begun;
 };
+
+/* Allocations begin in the order of their numbers. */
+static int see_begun(void *context, const struct live_block *block)
+{
+	struct seen *seen = context;
+
+	assert_int_equal(block->id, seen->begun);
+	seen->begun++;
+	return 0;
+}
 
 static int see_record(void *context, const struct record *record)
 {
@@ -253,12 +264,13 @@ static void check_seed(uint32_t seed, size_t lanes, size_t events)
 	struct run run = { .first_tick = 100, .last_tick = 9000, .tick_ns = 1 };
 	struct seen seen = { 0 };
 	const struct engine_observer observer = { .context = &seen,
-						  .record = see_record };
+						  .record = see_record,
+						  .begun = see_begun };
 	const struct engine_totals *totals;
 	const struct groups *groups;
 	const struct levels *levels;
 	struct engine *engine;
-	uint64_t highest = 0;
+	uint64_t highest = 0, begun = 0, ended = 0;
 
 	fake_fill(&fake, seed, lanes, events);
 	slow_run(&fake, &slow);
@@ -280,6 +292,7 @@ static void check_seed(uint32_t seed, size_t lanes, size_t events)
 		assert_int_equal(totals->peak_order, slow.peak_order);
 		assert_int_equal(seen.records, slow.allocated);
 		assert_int_equal(seen.leaked, totals->live_count);
+		assert_int_equal(seen.begun, slow.allocated);
 		assert_int_equal(seen.at_peak_bytes, slow.peak);
 	}
 	groups = engine_groups(engine);
@@ -287,6 +300,12 @@ static void check_seed(uint32_t seed, size_t lanes, size_t events)
 		assert_int_equal(groups->items[i].peak_bytes,
 				 slow.group_peak[groups->items[i].stack]);
 	levels = engine_levels(engine);
+	for (size_t i = 0; i < levels->bin_count; i++) {
+		begun += levels->allocations[i];
+		ended += levels->deallocations[i];
+	}
+	assert_int_equal(begun, totals->allocated_count);
+	assert_int_equal(begun - ended, totals->live_count);
 	for (size_t i = 0; i < levels->bin_count; i++)
 		highest = levels->bytes[i] > highest ? levels->bytes[i]
 						     : highest;

@@ -326,7 +326,7 @@ static void test_timeline_edges(void **state)
 	struct figure odd = *sample_series(&arena, 1, 1);
 	static const double bad[] = { NAN };
 	const struct figure_curve curve = { "x", "<&\"]]>", NULL, CELL_BYTES,
-					    bad, 0 };
+					    bad, 0, false };
 	struct drawing drawing;
 
 	(void)state;

@@ -23,7 +23,7 @@
 	"negative_function_regex"
 #define ALL_ARTIFACTS                                                          \
 	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
-	"groups.csv"
+	"groups.csv, timeline, timeline.json"
 
 static void reads(struct spec *spec, const char *text)
 {
@@ -577,14 +577,14 @@ static void keys_do_not_apply_to_the_whole_trace(void **state)
 	struct spec spec;
 
 	(void)state;
-	assert_int_equal(spec_view_parse(&spec, "", &artifact_timeline, &diag),
+	assert_int_equal(spec_view_parse(&spec, "", &artifact_summary, &diag),
 			 0);
-	assert_ptr_equal(spec.views[0].artifacts[0], &artifact_timeline);
+	assert_ptr_equal(spec.views[0].artifacts[0], &artifact_summary);
 	spec_done(&spec);
 	assert_int_equal(spec_view_parse(&spec, "size_min=1",
-					 &artifact_timeline, &diag),
+					 &artifact_summary, &diag),
 			 -EINVAL);
-	assert_string_equal(diag.text, "timeline is about the whole trace: no "
+	assert_string_equal(diag.text, "summary is about the whole trace: no "
 				       "key applies to it");
 }
 
