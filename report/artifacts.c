@@ -163,6 +163,10 @@ static const struct figure *figure_make(struct artifacts *artifacts,
 		return view_groups(view, scope);
 	case SUBJECT_TIMELINE:
 		return view_series(view, scope);
+	case SUBJECT_SIZES:
+		return view_sizes(view, scope);
+	case SUBJECT_LIFETIMES:
+		return view_lifetimes(view, scope);
 	case SUBJECT_SUMMARY:
 		return summary_document(artifacts);
 	case SUBJECT_MMAPS:
@@ -329,18 +333,33 @@ static int write_view_artifacts(struct artifacts *artifacts, size_t index,
 	return status;
 }
 
-/* What pages may show of a view. */
+/* What pages may show of a view: what is written of it as a picture, and the
+   first of the groups where groups are written. */
 static void keep_view(struct artifacts *artifacts, size_t index)
 {
-	const struct spec_view *view =
-		&artifacts->pipeline->spec->views[index];
+	const struct pipeline *pipeline = artifacts->pipeline;
+	const struct scope *scope = &pipeline->scope;
+	const struct spec_view *spec = &pipeline->spec->views[index];
+	const struct view *view = pipeline->views[index];
+	const struct figure *nothing;
+	bool has_groups = false;
 
-	for (size_t i = 0; i < view->artifact_count; i++)
-		if (view->artifacts[i] == &artifact_flamegraph ||
-		    view->artifacts[i] == &artifact_timeline)
-			keep(artifacts,
-			     view_figure(artifacts, index,
-					 view->artifacts[i]->subject));
+	if (!view_nothing(view, scope, &nothing))
+		artifacts->failed = true;
+	if (nothing)
+		keep(artifacts, nothing);
+	for (size_t i = 0; i < spec->artifact_count; i++) {
+		const struct artifact_format *format = spec->artifacts[i];
+
+		if (format == &artifact_flamegraph ||
+		    format == &artifact_timeline ||
+		    format == &artifact_sizes || format == &artifact_lifetimes)
+			keep(artifacts, view_figure(artifacts, index,
+						    format->subject));
+		has_groups |= format->subject == SUBJECT_GROUPS;
+	}
+	if (has_groups)
+		keep(artifacts, view_top_groups(view, scope));
 }
 
 /* What the program was called as, which a symbolic link may hide. */

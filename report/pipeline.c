@@ -63,10 +63,16 @@ static bool wants(const struct spec_view *view, enum artifact_subject subject)
 	return false;
 }
 
+static bool needs_histogram(const struct spec_view *view)
+{
+	return wants(view, SUBJECT_SIZES) || wants(view, SUBJECT_LIFETIMES);
+}
+
 /* Whether the peak must be known before the records of @view are looked at. */
 static bool needs_peak(const struct spec_view *view)
 {
-	return filter_needs_peak(&view->filter) || view->cost == COST_PEAK;
+	return filter_needs_peak(&view->filter) || view->cost == COST_PEAK ||
+	       needs_histogram(view);
 }
 
 /* Whether yet another pass must add up the levels of @view. */
@@ -99,7 +105,9 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.direction = spec->direction,
 		.peak_order = totals->peak_order,
 		.keep_records = wants(spec, SUBJECT_ALLOCATIONS),
+		.keep_histogram = needs_histogram(spec),
 		.keep_timeline = needs_levels(spec),
+		.run = &pipeline->run,
 	};
 
 	pipeline->filters[index] = filter_new(&spec->filter, &context, diag);

@@ -18,7 +18,7 @@
 
 struct diag;
 
-enum { SPEC_ARTIFACTS_MAX = 16, SPEC_PAGES_MAX = 4 };
+enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
 
 /**
  * struct spec_view - one [view NAME] section

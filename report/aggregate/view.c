@@ -96,6 +96,9 @@ int view_add(void *context, const struct record *record)
 		view->totals.leaked_count++;
 		view->totals.leaked_bytes += record->size;
 	}
+	if (view->options.keep_histogram)
+		histogram_add(&view->histogram, view->options.run, record,
+			      is_at_peak(view, record));
 	if (view->has_timeline && timeline_mark(&view->timeline, record))
 		return -ENOMEM;
 	return rows_add(&view->rows, record);
@@ -128,6 +131,20 @@ const struct figure *view_summary(const struct view *view,
 					  view->options.name),
 			     view->options.title, items,
 			     sizeof(items) / sizeof(items[0]));
+}
+
+bool view_nothing(const struct view *view, const struct scope *scope,
+		  const struct figure **ret)
+{
+	*ret = NULL;
+	if (view->totals.count)
+		return true;
+	*ret = scope_note(scope,
+			  arena_printf(scope->arena, "view.%s.nothing",
+				       view->options.name),
+			  FIGURE_INFO, "Nothing matched: no allocation of the "
+				       "trace passes the filter of this view");
+	return *ret != NULL;
 }
 
 static struct tree_cost group_cost(const struct view_group *group,
@@ -246,6 +263,29 @@ const struct figure *view_series(const struct view *view,
 	if (!view->totals.count)
 		figure->series.point_count = 0;
 	return name_view(view, scope, figure) ? figure : NULL;
+}
+
+const struct figure *view_sizes(const struct view *view,
+				const struct scope *scope)
+{
+	struct figure *figure = histogram_of_sizes(
+		&view->histogram, scope,
+		arena_printf(scope->arena, "view.%s.sizes", view->options.name),
+		view->options.title);
+
+	return figure && name_view(view, scope, figure) ? figure : NULL;
+}
+
+const struct figure *view_lifetimes(const struct view *view,
+				    const struct scope *scope)
+{
+	struct figure *figure = histogram_of_lifetimes(
+		&view->histogram, scope,
+		arena_printf(scope->arena, "view.%s.lifetimes",
+			     view->options.name),
+		view->options.title);
+
+	return figure && name_view(view, scope, figure) ? figure : NULL;
 }
 
 struct figure *view_rows_finish(const struct view *view,

@@ -18,6 +18,7 @@
 
 struct figure;
 struct filter;
+struct run;
 struct scope;
 struct timeline;
 struct view;
@@ -30,6 +31,8 @@ struct view;
  * @peak_order: number of the event that reached the peak; what was alive then
  *          means nothing in a view that is filled before it is known
  * @keep_records: whether view_allocations() will be asked for
+ * @keep_histogram: whether view_sizes() or view_lifetimes() will be; then @run
+ *          is needed
  * @keep_timeline: whether view_series() will be, and is not that of the run
  */
 struct view_options {
@@ -44,7 +47,9 @@ struct view_options {
 	enum direction direction;
 	uint64_t peak_order;
 	bool keep_records;
+	bool keep_histogram;
 	bool keep_timeline;
+	const struct run *run;
 };
 
 /**
@@ -79,6 +84,16 @@ const struct figure *view_tree(const struct view *view,
 const struct figure *view_allocations(struct view *view,
 				      const struct scope *scope);
 
+/* NOTE "view.NAME.nothing" that no allocation passed the filter; nothing is
+   made, and *@ret is NULL, where one did.  Return: whether memory sufficed. */
+bool view_nothing(const struct view *view, const struct scope *scope,
+		  const struct figure **ret);
+
+/* TABLE "view.NAME.groups" for pages: the first of the groups, with few
+   columns. */
+const struct figure *view_top_groups(const struct view *view,
+				     const struct scope *scope);
+
 /* TABLE of backtraces, sorted, at most `rows`. */
 const struct figure *view_groups(const struct view *view,
 				 const struct scope *scope);
@@ -86,5 +101,11 @@ const struct figure *view_groups(const struct view *view,
 /* SERIES "view.NAME.timeline" of the matched allocations. */
 const struct figure *view_series(const struct view *view,
 				 const struct scope *scope);
+
+/* TABLEs of classes, "view.NAME.sizes" and "view.NAME.lifetimes". */
+const struct figure *view_sizes(const struct view *view,
+				const struct scope *scope);
+const struct figure *view_lifetimes(const struct view *view,
+				    const struct scope *scope);
 
 #endif /* REPORT_AGGREGATE_VIEW_H */

@@ -7,6 +7,7 @@
 #ifndef REPORT_AGGREGATE_VIEW_DATA_H
 #define REPORT_AGGREGATE_VIEW_DATA_H
 
+#include "report/aggregate/histogram.h"
 #include "report/aggregate/rows.h"
 #include "report/aggregate/scope.h"
 #include "report/aggregate/timeline.h"
@@ -51,6 +52,7 @@ struct view {
 	struct rows rows;
 	bool has_timeline;
 	struct timeline timeline;
+	struct histogram histogram;
 };
 
 /* Names @figure "view.NAME.PART" and puts facts beside its rows: the view, how

@@ -5,6 +5,8 @@
 #include "report/engine/engine.h"
 #include "report/event/run.h"
 
+enum { TOP_GROUPS = 10 };
+
 /* One group with both halves of what it is sorted by. */
 struct group_row {
 	uint32_t number;
@@ -174,6 +176,49 @@ const struct figure *view_groups(const struct view *view,
 		add_group(&table, scope,
 			  &view->groups.items[rows[i].number],
 			  &groups->items[rows[i].number]);
+	free(rows);
+	return view_rows_finish(view, scope, &table, "groups",
+				view->totals.groups);
+}
+
+const struct figure *view_top_groups(const struct view *view,
+				     const struct scope *scope)
+{
+	static const struct figure_column columns[] = {
+		{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
+		{ "size", "Allocated", "allocated_bytes", CELL_BYTES },
+		{ "share", "Of the view", NULL, CELL_RATIO },
+		{ "allocated_count", "Allocations", "allocations", CELL_COUNT },
+		{ "leaked_size", "Never freed", "leaked", CELL_BYTES },
+		{ "temporary_count", "Temporary", "temporary", CELL_COUNT },
+		{ "min_timestamp", "First", NULL, CELL_SECONDS },
+		{ "max_timestamp", "Last", NULL, CELL_SECONDS },
+	};
+	struct table_maker table;
+	size_t count = 0;
+	struct group_row *rows =
+		sorted_groups(view, engine_groups(scope->engine), &count);
+
+	if (!rows)
+		return NULL;
+	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < count && i < TOP_GROUPS; i++) {
+		const struct view_group *group =
+			&view->groups.items[rows[i].number];
+
+		table_row(&table);
+		table_add(&table, cell_stack(scope_stack(scope, group->stack)));
+		table_add(&table, cell_bytes(group->bytes));
+		table_add(&table, cell_ratio(scope_ratio(group->bytes,
+							 view->totals.bytes)));
+		table_add(&table, cell_count(group->count));
+		table_add(&table, cell_bytes(group->leaked_bytes));
+		table_add(&table, cell_count(group->temporary_count));
+		table_add(&table, cell_seconds(run_seconds(scope->run,
+							   group->first_tick)));
+		table_add(&table, cell_seconds(run_seconds(scope->run,
+							   group->last_tick)));
+	}
 	free(rows);
 	return view_rows_finish(view, scope, &table, "groups",
 				view->totals.groups);

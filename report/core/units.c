@@ -65,6 +65,20 @@ void units_format_bytes(char *buf, size_t size, uint64_t bytes)
 	snprintf(buf, size, "%s %s", digits, names[i]);
 }
 
+void units_trim_zeros(char *text)
+{
+	char *point = strchr(text, '.');
+	char *rest, *end;
+
+	if (!point)
+		return;
+	rest = point + 1 + strspn(point + 1, "0123456789");
+	for (end = rest; end[-1] == '0'; end--)
+		;
+	end -= end[-1] == '.';
+	memmove(end, rest, strlen(rest) + 1);
+}
+
 void units_format_count(char *buf, size_t size, uint64_t count)
 {
 	char plain[24], grouped[32];

@@ -18,6 +18,9 @@
    digits, 1024-based. */
 void units_format_bytes(char *buf, size_t size, uint64_t bytes);
 
+/* "1.00 KiB" becomes "1 KiB", in place: for values that are exact. */
+void units_trim_zeros(char *text);
+
 /* "1,234,567". */
 void units_format_count(char *buf, size_t size, uint64_t count);
 

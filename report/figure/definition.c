@@ -87,6 +87,16 @@ const struct definition definitions[] = {
 	  "at that moment." },
 	{ "lifetime", "Lifetime",
 	  "From the allocation to the call that freed it." },
+	{ "size_class", "Requested size",
+	  "Classes of requested sizes: no bytes, then from each power of two "
+	  "to below the next." },
+	{ "lifetime_class", "Lifetime class",
+	  "Classes of lifetimes: from each of 1, 2 and 5 times a power of ten "
+	  "to below the next. What was never freed has no lifetime and is a "
+	  "class of its own." },
+	{ "class_at_peak", "Of a class, at the peak",
+	  "Allocations of the class that were alive at the moment of the "
+	  "run's peak." },
 	{ "mmaps", "Maps",
 	  "Calls of mmap, munmap and mremap made through the C library." },
 	{ "mallopts", "mallopt calls", "Calls that tuned the allocator." },

@@ -99,6 +99,10 @@ struct figure_column {
  * @shares_stacks: many rows have the same backtraces: where repeating them
  *         would take much room, rows give numbers and each backtrace stands
  *         once
+ * @is_histogram: rows are classes in their order, drawn as columns.  The first
+ *         two columns are the bounds, for programs (CELL_NONE: open); the third
+ *         names the class in words; the rest are counts and bytes, the sum of
+ *         each kind before its parts
  */
 struct figure_table {
 	const struct figure_column *columns;
@@ -106,6 +110,7 @@ struct figure_table {
 	const struct cell *cells;
 	size_t row_count;
 	bool shares_stacks;
+	bool is_histogram;
 };
 
 /* One curve.  @values: one a point of the x axis; those before number @start

@@ -20,6 +20,8 @@ enum artifact_subject {
 	SUBJECT_ALLOCATIONS,
 	SUBJECT_GROUPS,
 	SUBJECT_TIMELINE, /* also of the trace */
+	SUBJECT_SIZES,
+	SUBJECT_LIFETIMES,
 	/* of the trace as a whole: no filter applies, and there is one of each */
 	SUBJECT_SUMMARY,
 	SUBJECT_MMAPS,

@@ -9,6 +9,10 @@ ARTIFACT(groups)          /* table -> VIEW.groups.json */
 ARTIFACT(groups_csv)      /* table -> VIEW.groups.csv */
 ARTIFACT(timeline)        /* series -> VIEW.timeline.svg, timeline.svg */
 ARTIFACT(timeline_json)   /* series -> VIEW.timeline.json, timeline.json */
+ARTIFACT(sizes)           /* table -> VIEW.sizes.svg */
+ARTIFACT(sizes_json)      /* table -> VIEW.sizes.json */
+ARTIFACT(lifetimes)       /* table -> VIEW.lifetimes.svg */
+ARTIFACT(lifetimes_json)  /* table -> VIEW.lifetimes.json */
 ARTIFACT(summary)         /* group -> summary.json */
 ARTIFACT(mmaps)           /* table -> mmaps.json */
 ARTIFACT(mallopts)        /* table -> mallopts.json */

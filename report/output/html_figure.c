@@ -177,7 +177,8 @@ static int drawing_write(struct html *html, const struct figure *figure,
 			},
 			out, diag);
 	else if (!error)
-		error = timeline_render(
+		error = (figure->kind == FIGURE_TABLE ? histogram_render
+						      : timeline_render)(
 			figure,
 			&(struct timeline_options){
 				.inline_in_html = true,
@@ -235,7 +236,10 @@ static int figure_write(struct html *html, const struct figure *figure,
 		facts_write(html, figure);
 		break;
 	case FIGURE_TABLE:
-		html_table(html, figure);
+		if (figure->table.is_histogram)
+			error = drawn_figure(html, figure, out, diag);
+		else
+			html_table(html, figure);
 		break;
 	case FIGURE_SERIES:
 	case FIGURE_TREE:

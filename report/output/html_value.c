@@ -31,7 +31,7 @@ static void frame_write(struct html *html, const struct figure_frame *frame)
 	}
 }
 
-enum { STACK_SUMMARY_FRAMES = 3 };
+enum { STACK_SUMMARY_FRAMES = 3, STACK_FRAMES_MAX = 100 };
 
 /* The innermost functions to see, the whole stack to unfold. */
 static void stack_write(struct html *html, const struct figure_stack *stack)
@@ -56,13 +56,19 @@ static void stack_write(struct html *html, const struct figure_stack *stack)
 	html_element(html, "span", "where", count);
 	html_close(html);
 	html_open(html, "ol", NULL);
-	for (size_t i = stack->count; i-- > 0;) {
+	for (size_t i = stack->count;
+	     i-- > 0 && stack->count - i <= STACK_FRAMES_MAX;) {
 		html_open(html, "li", NULL);
 		frame_write(html, &stack->frames[i]);
 		html_close(html);
 	}
-	if (stack->truncated)
+	if (stack->count > STACK_FRAMES_MAX) {
+		snprintf(count, sizeof(count), "%zu more outwards",
+			 stack->count - STACK_FRAMES_MAX);
+		html_element(html, "li", "none", count);
+	} else if (stack->truncated) {
 		html_element(html, "li", "none", "outer frames are missing");
+	}
 	html_close(html);
 	html_close(html);
 }

@@ -613,6 +613,10 @@ JSON_ARTIFACT(groups, "groups", "groups", SUBJECT_GROUPS, FIGURE_TABLE,
 	      "allocations with the same backtrace taken together, as JSON");
 JSON_ARTIFACT(timeline_json, "timeline.json", "timeline", SUBJECT_TIMELINE,
 	      FIGURE_SERIES, "memory over the run, as JSON");
+JSON_ARTIFACT(sizes_json, "sizes.json", "sizes", SUBJECT_SIZES, FIGURE_TABLE,
+	      "allocations by requested size, as JSON");
+JSON_ARTIFACT(lifetimes_json, "lifetimes.json", "lifetimes", SUBJECT_LIFETIMES,
+	      FIGURE_TABLE, "allocations by lifetime, as JSON");
 JSON_ARTIFACT(summary, "summary", "summary", SUBJECT_SUMMARY, FIGURE_GROUP,
 	      "the figures of the whole trace, as JSON");
 JSON_ARTIFACT(mmaps, "mmaps", "mmaps", SUBJECT_MMAPS, FIGURE_TABLE,

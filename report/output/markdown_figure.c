@@ -82,6 +82,16 @@ static void caption_write(struct sink *out, const char *caption)
 	sink_puts(out, "\n\n");
 }
 
+/* A histogram: the class and its measures, not the bounds for programs. */
+static size_t histogram_order(const struct figure_table *table, size_t *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 2; i < table->column_count && i < TABLE_COLUMNS_MAX; i++)
+		ret[count++] = i;
+	return count;
+}
+
 /* What the table is about, what it is of, the rest. */
 static size_t columns_order(const struct table_layout *layout, size_t *ret)
 {
@@ -109,7 +119,8 @@ static void table_write(struct sink *out, const struct figure_table *table,
 	size_t columns;
 
 	table_layout_compute(&layout, table);
-	columns = columns_order(&layout, order);
+	columns = table->is_histogram ? histogram_order(table, order)
+				      : columns_order(&layout, order);
 	if (rows > limits->rows)
 		rows = limits->rows;
 	sink_puts(out, "|");

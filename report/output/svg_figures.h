@@ -53,7 +53,8 @@ int flamegraph_render(const struct figure *figure,
 		      struct sink *out, struct diag *diag);
 
 /**
- * struct timeline_options - how to draw a series; all zero is a file
+ * struct timeline_options - how to draw a series or a histogram; all zero is a
+ * file
  * @inline_in_html, @id_prefix, @title: as above
  */
 struct timeline_options {
@@ -65,6 +66,11 @@ struct timeline_options {
 int timeline_render(const struct figure *figure,
 		    const struct timeline_options *options, struct sink *out,
 		    struct diag *diag);
+
+/* A table that is_histogram.  Needs no script. */
+int histogram_render(const struct figure *figure,
+		     const struct timeline_options *options, struct sink *out,
+		     struct diag *diag);
 
 /* CSS and JavaScript for <style> and <script> elements or files of their own.
    Never holds "</" or "]]>".  Static storage. */

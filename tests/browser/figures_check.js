@@ -203,6 +203,33 @@ function checkTimeline(svg) {
 	check(lines()[0] === "12.5 s", "End: " + lines());
 }
 
+/* Labels stay inside, on one line without touching each other. */
+function checkHistogram(svg) {
+	const box = svg.getBoundingClientRect();
+	const texts = [...svg.querySelectorAll(":scope > text")]
+		.map((text) => ({ text: text.textContent,
+			box: text.getBoundingClientRect() }));
+
+	check(svg.querySelectorAll(".mp-class > title").length > 5,
+		"classes have no titles");
+	for (const a of texts) {
+		check(a.box.left >= box.left - 1 && a.box.right <= box.right + 1,
+			"a text leaves the chart: " + a.text);
+		for (const b of texts)
+			check(a === b || a.box.right <= b.box.left ||
+				b.box.right <= a.box.left ||
+				a.box.bottom <= b.box.top + 2 ||
+				b.box.bottom <= a.box.top + 2,
+				"texts overlap: " + a.text + ", " + b.text);
+	}
+	for (const column of svg.querySelectorAll(".mp-class > rect")) {
+		const place = column.getBoundingClientRect();
+
+		check(place.bottom <= box.bottom && place.right <= box.right + 1,
+			"a column leaves the chart");
+	}
+}
+
 try {
 	const flames = [...document.querySelectorAll("svg.mp-flame")];
 	const chart = document.querySelector("svg.mp-timeline");
@@ -220,6 +247,7 @@ try {
 	}
 	if (chart)
 		checkTimeline(chart);
+	document.querySelectorAll("svg.mp-histogram").forEach(checkHistogram);
 	if (root.localName === "html")
 		check(root.scrollWidth <= innerWidth, "the page is too wide");
 } catch (error) {

@@ -73,7 +73,8 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run([tool, scratch], check=True)
-        for name in ("small.flamegraph.svg", "run.timeline.svg", "page.html"):
+        for name in ("small.flamegraph.svg", "run.timeline.svg",
+                     "some.sizes.svg", "some.lifetimes.svg", "page.html"):
             for width in (1280, 400):
                 faults = check(pathlib.Path(scratch) / name, width)
                 passed += not faults

@@ -220,6 +220,29 @@ test_timelines() {
 	same 'timeline of the trace' "$work/trace.svg" "$work/report/timeline.svg"
 }
 
+# classes ARTIFACT QUERY WANTED - LOWER-BOUND:ALLOCATIONS/AT-PEAK of the classes
+# that are not empty.
+classes() {
+	local got
+	got=$("$report" --view "$2" --as "$1" "$work/t.dat" 2>&1 |
+		python3 -c 'import json, sys
+print(*("%s:%d/%d" % (c.get("min", "never"), c["allocations"], c["peak_blocks"])
+        for c in json.load(sys.stdin)["classes"] if c["allocations"]))' 2>&1)
+	if [ "$got" = "$3" ]; then
+		pass
+	else
+		fail "$1 of $2 is [$got], not [$3]"
+	fi
+}
+
+test_classes() {
+	classes sizes.json '' '16:1/0 64:1/0 256:1/0 512:1/1 1024:1/1 2048:1/1 4096:1/0'
+	classes sizes.json 'size_max=500' '16:1/0 64:1/0 256:1/0'
+	classes lifetimes.json '' '0.5:1/0 2.0:4/3 never:2/0'
+	classes lifetimes.json 'alive_at=peak' '2.0:3/3'
+	classes lifetimes.json 'size_min=1TiB' ''
+}
+
 # The truth is the table in make_trace.py.
 test_queries() {
 	ids '' '0 1 2 3 4 5 6'
@@ -386,6 +409,7 @@ test_inputs
 test_text
 test_queries
 test_timelines
+test_classes
 test_specs
 test_places
 test_determinism

@@ -42,6 +42,8 @@ const struct figure *sample_series(struct arena *arena, size_t points,
 const struct figure *sample_allocations(struct arena *arena);
 const struct figure *sample_groups(struct arena *arena);
 const struct figure *sample_summary(struct arena *arena);
+const struct figure *sample_sizes(struct arena *arena);
+const struct figure *sample_lifetimes(struct arena *arena);
 const struct figure *sample_mmaps(struct arena *arena);
 const struct figure *sample_mallopts(struct arena *arena);
 

@@ -192,6 +192,89 @@ const struct figure *sample_groups(struct arena *arena)
 	return table(arena, "groups", columns, COUNT(columns), cells, 1);
 }
 
+static const struct figure *classes(struct figure *figure)
+{
+	static const struct figure_scalar view = {
+		"view", "View", NULL, { .kind = CELL_TEXT, .text = "v" }
+	};
+
+	figure->scalars = &view;
+	figure->rows_key = "classes";
+	figure->title = "By size or <lifetime>";
+	figure->table.is_histogram = true;
+	return figure;
+}
+
+const struct figure *sample_sizes(struct arena *arena)
+{
+	static const struct figure_column columns[] = {
+		{ "min", "From", NULL, CELL_BYTES },
+		{ "max", "To", NULL, CELL_BYTES },
+		{ "class", "Requested size", NULL, CELL_TEXT },
+		{ "allocations", "Allocations", NULL, CELL_COUNT },
+		{ "bytes", "Allocated bytes", NULL, CELL_BYTES },
+		{ "peak_blocks", "Blocks at the peak", NULL, CELL_COUNT },
+		{ "peak_bytes", "Bytes at the peak", NULL, CELL_BYTES },
+		{ "leaked_count", "Leaked blocks", NULL, CELL_COUNT },
+		{ "leaked_bytes", "Leaked bytes", NULL, CELL_BYTES },
+	};
+	enum { ROWS = 5, COLUMNS = COUNT(columns) };
+	static const uint64_t counts[ROWS][3] = {
+		{ 9000, 700, 3 }, { 4000, 900, 0 }, { 0, 0, 0 },
+		{ 120, 60, 60 },  { 1, 1, 0 },
+	};
+	struct cell cells[ROWS * COLUMNS];
+
+	for (size_t i = 0; i < ROWS; i++) {
+		struct cell *row = cells + i * COLUMNS;
+		uint64_t min = UINT64_C(64) << i;
+
+		row[0] = cell_bytes(min);
+		row[1] = cell_bytes(2 * min - 1);
+		row[2] = cell_text(i ? "more" : "64 B to below 128 B");
+		for (size_t k = 0; k < 3; k++) {
+			row[3 + 2 * k] = cell_count(counts[i][k]);
+			row[4 + 2 * k] = cell_bytes(counts[i][k] * min);
+		}
+	}
+	return classes(table(arena, "sizes", columns, COLUMNS, cells, ROWS));
+}
+
+const struct figure *sample_lifetimes(struct arena *arena)
+{
+	static const struct figure_column columns[] = {
+		{ "min", "From", NULL, CELL_SECONDS },
+		{ "below", "To", NULL, CELL_SECONDS },
+		{ "class", "Lifetime", NULL, CELL_TEXT },
+		{ "allocations", "Allocations", NULL, CELL_COUNT },
+		{ "bytes", "Allocated bytes", NULL, CELL_BYTES },
+		{ "peak_blocks", "Blocks at the peak", NULL, CELL_COUNT },
+		{ "peak_bytes", "Bytes at the peak", NULL, CELL_BYTES },
+	};
+	enum { ROWS = 31, COLUMNS = COUNT(columns) };
+	static const double factors[] = { 1e-7, 2e-7, 5e-7 };
+	struct cell cells[ROWS * COLUMNS];
+
+	for (size_t i = 0; i < ROWS; i++) {
+		struct cell *row = cells + i * COLUMNS;
+		double power = pow(10, (double)(i / 3));
+
+		row[0] = cell_seconds(factors[i % 3] * power);
+		row[1] = cell_seconds(factors[(i + 1) % 3] *
+				      (i % 3 == 2 ? power * 10 : power));
+		row[2] = cell_text("some time");
+		row[3] = cell_count(1000 + 37 * i * (ROWS - i));
+		row[4] = cell_bytes(row[3].count * (5 + i));
+		row[5] = cell_count(3 * i);
+		row[6] = cell_bytes(300 * i);
+	}
+	cells[(ROWS - 1) * COLUMNS] = cell_none();
+	cells[(ROWS - 1) * COLUMNS + 1] = cell_none();
+	cells[(ROWS - 1) * COLUMNS + 2] = cell_text("never freed");
+	return classes(table(arena, "lifetimes", columns, COLUMNS, cells,
+			     ROWS));
+}
+
 const struct figure *sample_mmaps(struct arena *arena)
 {
 	static const struct figure_column columns[] = {

@@ -102,6 +102,24 @@ def check_timeline(document):
     return wrong
 
 
+def check_classes(document):
+    """Classes that follow each other, parts no larger than the whole."""
+    wrong, end = [], None
+    for row in document.get("classes", []):
+        if end is not None and "min" in row and row["min"] != end:
+            wrong.append(f"{row['class']} does not begin where the one "
+                         "before it ends")
+        end = row.get("below", row.get("max", -1) + 1)
+        for part in ("peak", "leaked"):
+            if row.get(part + "_bytes", 0) > row["bytes"]:
+                wrong.append(f"{row['class']}: {part} above all")
+        if "max" in row and not (row["min"] * row["allocations"] <=
+                                 row["bytes"] <=
+                                 row["max"] * row["allocations"]):
+            wrong.append(f"{row['class']}: {row['bytes']} bytes")
+    return wrong
+
+
 def check_json(path):
     text = path.read_text(encoding="utf-8")
     if not text.endswith("}\n"):
@@ -115,7 +133,8 @@ def check_json(path):
     wrong = [f"{'/'.join(map(str, error.path))}: {error.message[:300]}"
              for error in errors]
     return "\n".join(wrong + check_backtraces(document) +
-                     check_timeline(document))
+                     check_timeline(document) +
+                     check_classes(document))
 
 
 def csv_value(value):

@@ -48,7 +48,8 @@ static void draw_inline(FILE *file, const struct figure *figure, const char *id)
 						      .id_prefix = id },
 			&out, &diag);
 	else
-		timeline_render(
+		(figure->kind == FIGURE_TABLE ? histogram_render
+					      : timeline_render)(
 			figure,
 			&(struct timeline_options){ .inline_in_html = true,
 						    .id_prefix = id },
@@ -56,7 +57,7 @@ static void draw_inline(FILE *file, const struct figure *figure, const char *id)
 	sink_done(&out);
 }
 
-/* Two graphs and a chart in one page. */
+/* Two graphs and two charts in one page. */
 static void draw_page(struct arena *arena)
 {
 	char path[4096];
@@ -76,6 +77,7 @@ static void draw_page(struct arena *arena)
 		"style><h1>figures</h1>",
 		svg_figures_style());
 	draw_inline(file, sample_series(arena, 300, 12.5), "timeline");
+	draw_inline(file, sample_lifetimes(arena), "lifetimes");
 	draw_inline(file, sample_tree_small(arena), "small");
 	draw_inline(file, sample_tree_large(arena, 3000, 5), "large");
 	fprintf(file, "<script>%s</script><script>%s</script></html>",
@@ -109,6 +111,10 @@ int main(int argc, char **argv)
 	draw("none", "timeline", sample_series(&arena, 0, 0));
 	draw("run", "timeline.json", sample_series(&arena, 300, 12.5));
 	draw("none", "timeline.json", sample_series(&arena, 0, 0));
+	draw("some", "sizes", sample_sizes(&arena));
+	draw("some", "sizes.json", sample_sizes(&arena));
+	draw("some", "lifetimes", sample_lifetimes(&arena));
+	draw("some", "lifetimes.json", sample_lifetimes(&arena));
 	draw("one", "allocations", sample_allocations(&arena));
 	draw("one", "groups", sample_groups(&arena));
 	draw("one", "allocations.csv", sample_allocations(&arena));

@@ -21,7 +21,8 @@ enum { ARGS_MAX = 16 };
 
 #define ALL_ARTIFACTS                                                          \
 	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
-	"groups.csv, timeline, timeline.json, summary, mmaps, mallopts"
+	"groups.csv, timeline, timeline.json, sizes, sizes.json, lifetimes, "  \
+	"lifetimes.json, summary, mmaps, mallopts"
 
 /* getopt permutes the array, so each test parses a copy of its own. */
 struct args {

@@ -27,6 +27,8 @@ static void test_goldens(void **state)
 			      "one.groups.json");
 	golden_check_artifact("summary", sample_summary(&arena),
 			      "one.summary.json");
+	golden_check_artifact("sizes.json", sample_sizes(&arena),
+			      "five.sizes.json");
 	golden_check_artifact("timeline.json", sample_series(&arena, 4, 2),
 			      "four.timeline.json");
 	golden_check_artifact("mmaps", sample_mmaps(&arena), "one.mmaps.json");

@@ -2,6 +2,7 @@
 /* Flamegraphs and timelines, read back by libxml2's parser. */
 #include "tests/lib/unit.h"
 
+#include <errno.h>
 #include <libxml/parser.h>
 #include <libxml/tree.h>
 #include <math.h>
@@ -343,6 +344,59 @@ static void test_timeline_edges(void **state)
 	arena_done(&arena);
 }
 
+/* --- histograms --------------------------------------------------------- */
+
+static void draw_histogram(struct drawing *drawing, const struct figure *figure,
+			   const struct timeline_options *options)
+{
+	struct diag diag = { 0 };
+
+	sink_init_memory(&drawing->out);
+	assert_int_equal(histogram_render(figure, options, &drawing->out,
+					  &diag),
+			 0);
+	parse(drawing);
+}
+
+static void test_histogram(void **state)
+{
+	struct arena arena = { 0 };
+	struct timeline_options options = { .inline_in_html = true,
+					    .id_prefix = "s" };
+	struct figure none = *sample_sizes(&arena);
+	struct drawing drawing;
+	struct diag diag = { 0 };
+	struct sink out;
+
+	(void)state;
+	draw_histogram(&drawing, &none, &options);
+	golden_check_text(drawing.out.data, "five.sizes.svg");
+	drawing_done(&drawing);
+	/* A title each class and panel; no script is needed. */
+	draw_histogram(&drawing, &none, NULL);
+	assert_int_equal(count_elements(&drawing, "title", NULL), 10);
+	assert_int_equal(count_elements(&drawing, "script", NULL), 0);
+	assert_int_equal(count_elements(&drawing, "style", NULL), 1);
+	assert_true(says(&drawing, "64 B to below 128 B\nAllocations: 9,000\n"
+				   "Allocated bytes: 563 KiB (576,000 bytes)\n"
+				   "Blocks at the peak: 700\n"));
+	assert_true(says(&drawing, ">By size or &lt;lifetime&gt;<"));
+	drawing_done(&drawing);
+	draw_histogram(&drawing, sample_lifetimes(&arena), NULL);
+	assert_true(says(&drawing, ">never freed</text>"));
+	assert_true(says(&drawing, ">10 ms</text>"));
+	drawing_done(&drawing);
+	none.table.row_count = 0;
+	draw_histogram(&drawing, &none, NULL);
+	assert_true(says(&drawing, "nothing matched"));
+	drawing_done(&drawing);
+	none.table.is_histogram = false;
+	sink_init_memory(&out);
+	assert_int_equal(histogram_render(&none, NULL, &out, &diag), -EINVAL);
+	sink_done(&out);
+	arena_done(&arena);
+}
+
 static void check_ticks(enum cell_kind kind, double end, unsigned limit,
 			const char *expected)
 {
@@ -446,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_edges),
+		cmocka_unit_test(test_histogram),
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_fit_text),
 		cmocka_unit_test(test_format_number),

@@ -23,7 +23,8 @@
 	"negative_function_regex"
 #define ALL_ARTIFACTS                                                          \
 	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
-	"groups.csv, timeline, timeline.json"
+	"groups.csv, timeline, timeline.json, sizes, sizes.json, lifetimes, "  \
+	"lifetimes.json"
 
 static void reads(struct spec *spec, const char *text)
 {

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/aggregate/histogram.h"
+
+#include <stddef.h>
+
+#include "report/aggregate/scope.h"
+#include "report/core/units.h"
+#include "report/engine/record.h"
+#include "report/event/run.h"
+
+enum { FIRST_BOUND_NS = 100 };
+
+static unsigned size_class(uint64_t size)
+{
+	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;
+}
+
+static uint64_t size_class_min(unsigned class)
+{
+	return class ? UINT64_C(1) << (class - 1) : 0;
+}
+
+/* 0, 100, 200, 500, 1000, … nanoseconds. */
+static uint64_t lifetime_class_min_ns(unsigned class)
+{
+	static const uint64_t factors[] = { 1, 2, 5 };
+	uint64_t power = FIRST_BOUND_NS;
+
+	if (!class)
+		return 0;
+	for (unsigned decade = (class - 1) / 3; decade; decade--)
+		power *= 10;
+	return power * factors[(class - 1) % 3];
+}
+
+static unsigned lifetime_class(uint64_t ns)
+{
+	uint64_t power = FIRST_BOUND_NS;
+	unsigned class = 1;
+
+	if (ns < power)
+		return 0;
+	while (class + 3 < HISTOGRAM_LIFETIMES && ns / 10 >= power) {
+		power *= 10;
+		class += 3;
+	}
+	return class + (ns >= 2 * power) + (ns >= 5 * power);
+}
+
+static void class_add(struct histogram_class *class,
+		      const struct record *record, bool is_at_peak)
+{
+	class->count++;
+	class->bytes += record->size;
+	if (is_at_peak) {
+		class->peak_count++;
+		class->peak_bytes += record->size;
+	}
+	if (record_is_leaked(record)) {
+		class->leaked_count++;
+		class->leaked_bytes += record->size;
+	}
+}
+
+static uint64_t lifetime_ns(const struct run *run, const struct record *record)
+{
+	double ns;
+
+	if (record->free_tick <= record->alloc_tick)
+		return 0;
+	ns = (double)(record->free_tick - record->alloc_tick) * run->tick_ns;
+	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
+}
+
+void histogram_add(struct histogram *histogram, const struct run *run,
+		   const struct record *record, bool is_at_peak)
+{
+	class_add(&histogram->sizes[size_class(record->size)], record,
+		  is_at_peak);
+	if (record_is_leaked(record))
+		class_add(&histogram->never_freed, record, is_at_peak);
+	else
+		class_add(&histogram->lifetimes[lifetime_class(
+				  lifetime_ns(run, record))],
+			  record, is_at_peak);
+}
+
+/* --- figures --- */
+
+/* Return: number of classes up to the last that is not empty; *@ret_first is
+   the first of them. */
+static unsigned used_classes(const struct histogram_class *classes,
+			     unsigned count, unsigned *ret_first)
+{
+	unsigned first = 0;
+
+	while (count && !classes[count - 1].count)
+		count--;
+	while (first < count && !classes[first].count)
+		first++;
+	*ret_first = first;
+	return count;
+}
+
+static void add_sums(struct table_maker *table,
+		     const struct histogram_class *class)
+{
+	table_add(table, cell_count(class->count));
+	table_add(table, cell_bytes(class->bytes));
+	table_add(table, cell_count(class->peak_count));
+	table_add(table, cell_bytes(class->peak_bytes));
+}
+
+static struct figure *finish(struct table_maker *table,
+			     const struct scope *scope, const char *id,
+			     const char *title, const char *schema)
+{
+	struct figure *figure = id ? table_finish(table, scope, id, title)
+				   : NULL;
+
+	if (!figure)
+		return NULL;
+	figure->schema = schema;
+	figure->rows_key = "classes";
+	figure->table.is_histogram = true;
+	return figure;
+}
+
+static const char *size_label(const struct scope *scope, uint64_t min,
+			      uint64_t max)
+{
+	char low[UNITS_TEXT_SIZE], high[UNITS_TEXT_SIZE];
+
+	units_format_bytes(low, sizeof(low), min);
+	units_format_bytes(high, sizeof(high), max + 1);
+	units_trim_zeros(low);
+	units_trim_zeros(high);
+	if (min == max)
+		return arena_printf(scope->arena, "%s", low);
+	if (max == UINT64_MAX)
+		return arena_printf(scope->arena, "%s and more", low);
+	return arena_printf(scope->arena, "%s to below %s", low, high);
+}
+
+struct figure *histogram_of_sizes(const struct histogram *histogram,
+				  const struct scope *scope, const char *id,
+				  const char *title)
+{
+	static const struct figure_column columns[] = {
+		{ "min", "From", NULL, CELL_BYTES },
+		{ "max", "To", NULL, CELL_BYTES },
+		{ "class", "Requested size", "size_class", CELL_TEXT },
+		{ "allocations", "Allocations", "allocations", CELL_COUNT },
+		{ "bytes", "Allocated bytes", "allocated_bytes", CELL_BYTES },
+		{ "peak_blocks", "Blocks at the peak", "class_at_peak",
+		  CELL_COUNT },
+		{ "peak_bytes", "Bytes at the peak", "class_at_peak",
+		  CELL_BYTES },
+		{ "leaked_count", "Leaked blocks", "leaked", CELL_COUNT },
+		{ "leaked_bytes", "Leaked bytes", "leaked", CELL_BYTES },
+	};
+	unsigned first, end;
+	struct table_maker table;
+
+	end = used_classes(histogram->sizes, HISTOGRAM_SIZES, &first);
+	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+	for (unsigned i = first; i < end; i++) {
+		const struct histogram_class *class = &histogram->sizes[i];
+		uint64_t min = size_class_min(i);
+		uint64_t max = i ? min - 1 + min : 0;
+
+		table_row(&table);
+		table_add(&table, cell_bytes(min));
+		/* No size is larger than JSON's integers. */
+		table_add(&table, max > INT64_MAX ? cell_none()
+						  : cell_bytes(max));
+		table_add(&table, cell_text(size_label(scope, min, max)));
+		add_sums(&table, class);
+		table_add(&table, cell_count(class->leaked_count));
+		table_add(&table, cell_bytes(class->leaked_bytes));
+	}
+	return finish(&table, scope, id, title, "sizes");
+}
+
+static const char *lifetime_label(const struct scope *scope, unsigned class)
+{
+	char low[UNITS_TEXT_SIZE], high[UNITS_TEXT_SIZE];
+	double min = (double)lifetime_class_min_ns(class) / 1e9;
+	double max = (double)lifetime_class_min_ns(class + 1) / 1e9;
+
+	units_format_seconds(low, sizeof(low), min);
+	units_format_seconds(high, sizeof(high), max);
+	units_trim_zeros(low);
+	units_trim_zeros(high);
+	if (class == 0)
+		return arena_printf(scope->arena, "below %s", high);
+	if (class + 1 == HISTOGRAM_LIFETIMES)
+		return arena_printf(scope->arena, "%s and more", low);
+	return arena_printf(scope->arena, "%s to below %s", low, high);
+}
+
+struct figure *histogram_of_lifetimes(const struct histogram *histogram,
+				      const struct scope *scope,
+				      const char *id, const char *title)
+{
+	static const struct figure_column columns[] = {
+		{ "min", "From", NULL, CELL_SECONDS },
+		{ "below", "To", NULL, CELL_SECONDS },
+		{ "class", "Lifetime", "lifetime_class", CELL_TEXT },
+		{ "allocations", "Allocations", "allocations", CELL_COUNT },
+		{ "bytes", "Allocated bytes", "allocated_bytes", CELL_BYTES },
+		{ "peak_blocks", "Blocks at the peak", "class_at_peak",
+		  CELL_COUNT },
+		{ "peak_bytes", "Bytes at the peak", "class_at_peak",
+		  CELL_BYTES },
+	};
+	unsigned first, end;
+	struct table_maker table;
+
+	end = used_classes(histogram->lifetimes, HISTOGRAM_LIFETIMES, &first);
+	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+	for (unsigned i = first; i < end; i++) {
+		double min = (double)lifetime_class_min_ns(i) / 1e9;
+		double below = (double)lifetime_class_min_ns(i + 1) / 1e9;
+
+		table_row(&table);
+		table_add(&table, cell_seconds(min));
+		table_add(&table, i + 1 < HISTOGRAM_LIFETIMES
+					  ? cell_seconds(below)
+					  : cell_none());
+		table_add(&table, cell_text(lifetime_label(scope, i)));
+		add_sums(&table, &histogram->lifetimes[i]);
+	}
+	if (histogram->never_freed.count) {
+		table_row(&table);
+		table_add(&table, cell_none());
+		table_add(&table, cell_none());
+		table_add(&table, cell_text("never freed"));
+		add_sums(&table, &histogram->never_freed);
+	}
+	return finish(&table, scope, id, title, "lifetimes");
+}
