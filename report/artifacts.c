@@ -173,6 +173,10 @@ static const struct figure *figure_make(struct artifacts *artifacts,
 		return maps_mmaps(&pipeline->maps, scope);
 	case SUBJECT_MALLOPTS:
 		return maps_mallopts(&pipeline->maps, scope);
+	case SUBJECT_THREADS:
+		return summary_threads(scope);
+	case SUBJECT_MODULES:
+		return summary_loaded_modules(scope);
 	case SUBJECT_COUNT:
 		break;
 	}
@@ -312,6 +316,12 @@ static int write_trace_artifacts(struct artifacts *artifacts,
 				   maps_mallopts(&artifacts->pipeline->maps,
 						 scope),
 				   diag);
+	if (status == 0)
+		status = write_one(artifacts, "", "Threads", &artifact_threads,
+				   summary_threads(scope), diag);
+	if (status == 0)
+		status = write_one(artifacts, "", "Modules", &artifact_modules,
+				   summary_loaded_modules(scope), diag);
 	return status;
 }
 

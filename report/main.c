@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	}
 	spec_done(&spec);
 	cli_done(&cli);
-	if (fflush(stdout) && result == STATUS_OK) {
+	if ((fflush(stdout) || ferror(stdout)) && result == STATUS_OK) {
 		perror(PROGRAM ": standard output");
 		result = STATUS_USAGE;
 	}

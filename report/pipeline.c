@@ -204,16 +204,12 @@ static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
 
 static void phase(struct pipeline *pipeline, int number, int count)
 {
-	const char *const names[4][4] = {
-		[1] = { [1] = "reading" },
-		[2] = { [1] = "reading, pass 1 of 2",
-			[2] = "reading, pass 2 of 2" },
-		[3] = { [1] = "reading, pass 1 of 3",
-			[2] = "reading, pass 2 of 3",
-			[3] = "reading, pass 3 of 3" },
-	};
+	const char *text =
+		arena_printf(&pipeline->arena, "reading, pass %d of %d", number,
+			     count);
 
-	progress_phase(&pipeline->progress, names[count][number]);
+	progress_phase(&pipeline->progress,
+		       count > 1 && text ? text : "reading");
 }
 
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)

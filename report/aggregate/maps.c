@@ -19,6 +19,7 @@ void maps_done(struct maps *maps)
 {
 	vec_done(&maps->maps);
 	vec_done(&maps->mallopts);
+	vec_done(&maps->samples);
 }
 
 #define MAPS_PUSH(list, added, from)                                           \
@@ -40,8 +41,8 @@ int maps_add(void *context, const struct event *event, uint32_t thread)
 	struct maps *maps = context;
 
 	if (event->kind == EVENT_RSS)
-		return 0;
-	if (event->kind == EVENT_MALLOPT)
+		MAPS_PUSH(&maps->samples, event, thread);
+	else if (event->kind == EVENT_MALLOPT)
 		MAPS_PUSH(&maps->mallopts, event, thread);
 	else
 		MAPS_PUSH(&maps->maps, event, thread);
@@ -162,16 +163,44 @@ static void add_map(struct table_maker *table, const struct scope *scope,
 	table_add(table, cell_stack(scope_stack(scope, event->stack)));
 }
 
+static const struct figure *samples_table(const struct maps *maps,
+					  const struct scope *scope)
+{
+	static const struct figure_column columns[] = {
+		{ "timestamp", "Time", NULL, CELL_SECONDS },
+		{ "rss", "Resident memory", "rss", CELL_BYTES },
+	};
+	struct table_maker table;
+
+	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+	for (size_t i = 0; i < maps->samples.count; i++) {
+		const struct event *event = &maps->samples.items[i].event;
+
+		table_row(&table);
+		table_add(&table, cell_seconds(run_seconds(scope->run,
+							   event->tick)));
+		table_add(&table, cell_bytes(event->size < INT64_MAX
+						     ? event->size
+						     : INT64_MAX));
+	}
+	return table_finish(&table, scope, "rss_samples", "Resident memory");
+}
+
 const struct figure *maps_mmaps(const struct maps *maps,
 				const struct scope *scope)
 {
 	struct table_maker table;
+	struct figure *figure;
 
 	table_init(&table, map_columns,
 		   sizeof(map_columns) / sizeof(map_columns[0]));
 	for (size_t i = 0; i < maps->maps.count; i++)
 		add_map(&table, scope, &maps->maps.items[i]);
-	return finish(&table, scope, "mmaps", "Maps", maps->maps.total);
+	figure = finish(&table, scope, "mmaps", "Maps", maps->maps.total);
+	if (!figure || !maps->samples.count)
+		return figure;
+	figure->more = samples_table(maps, scope);
+	return figure->more ? figure : NULL;
 }
 
 static const struct figure_column mallopt_columns[] = {

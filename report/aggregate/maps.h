@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of mmap, munmap, mremap and mallopt.
+ * Calls of mmap, munmap, mremap and mallopt, samples of resident memory.
  *
  * Layer: aggregate.
  */
@@ -28,7 +28,7 @@ struct maps {
 		size_t count;
 		size_t capacity;
 		uint64_t total;
-	} maps, mallopts;
+	} maps, mallopts, samples;
 };
 
 void maps_done(struct maps *maps);
@@ -36,7 +36,8 @@ void maps_done(struct maps *maps);
 /* An engine_observer's event function; @context is a struct maps. */
 int maps_add(void *context, const struct event *event, uint32_t thread);
 
-/* TABLEs "mmaps" and "mallopts"; NULL when out of memory. */
+/* TABLEs "mmaps", with the samples beside it where there are any, and
+   "mallopts"; NULL when out of memory. */
 const struct figure *maps_mmaps(const struct maps *maps,
 				const struct scope *scope);
 const struct figure *maps_mallopts(const struct maps *maps,

@@ -365,3 +365,45 @@ const struct figure *summary_modules(const struct scope *scope)
 	}
 	return table_finish(&table, scope, "modules", "Modules");
 }
+
+static const struct figure_column loaded_columns[] = {
+	{ "number", "Number", NULL, CELL_ID },
+	{ "path", "Path", NULL, CELL_TEXT },
+	{ "build_id", "Build ID", NULL, CELL_TEXT },
+	{ "start", "From", NULL, CELL_ADDRESS },
+	{ "end", "To", NULL, CELL_ADDRESS },
+	{ "bias", "Moved by", NULL, CELL_ADDRESS },
+	{ "loaded", "First seen", NULL, CELL_SECONDS },
+	{ "unloaded", "Gone", NULL, CELL_SECONDS },
+	{ "program", "The program", NULL, CELL_FLAG },
+};
+
+const struct figure *summary_loaded_modules(const struct scope *scope)
+{
+	const struct run *run = scope->run;
+	struct table_maker table;
+
+	table_init(&table, loaded_columns,
+		   sizeof(loaded_columns) / sizeof(loaded_columns[0]));
+	for (size_t i = 0; i < run->modules.count; i++) {
+		const struct module *module = &run->modules.items[i];
+		bool is_gone = module->unload_tick != MODULE_NEVER_UNLOADED;
+
+		table_row(&table);
+		table_add(&table, cell_id(module->number));
+		table_add(&table, cell_text(module->name));
+		table_add(&table,
+			  cell_or_none(cell_text(build_id_text(scope, module)),
+				       module->build_id_len != 0));
+		table_add(&table, cell_address(module->start));
+		table_add(&table, cell_address(module->end));
+		table_add(&table, cell_address(module->bias));
+		table_add(&table,
+			  cell_seconds(run_seconds(run, module->load_tick)));
+		table_add(&table, is_gone ? cell_seconds(run_seconds(
+						    run, module->unload_tick))
+					  : cell_none());
+		table_add(&table, cell_flag(module->is_program));
+	}
+	return table_finish(&table, scope, "modules", "Modules");
+}

@@ -23,6 +23,10 @@ const struct figure *summary_completeness(const struct scope *scope);
 /* TABLE "threads". */
 const struct figure *summary_threads(const struct scope *scope);
 
+/* TABLE of all modules of the trace, in the order of their addresses: where they
+   were, when they came and went.  As a document "modules". */
+const struct figure *summary_loaded_modules(const struct scope *scope);
+
 /* TABLE "modules" that an address was looked up in, with symbol quality. */
 const struct figure *summary_modules(const struct scope *scope);
 

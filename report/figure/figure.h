@@ -213,6 +213,7 @@ enum figure_kind {
  * @caption:  one sentence below the title, may be NULL: what is shown, what
  *            was left out ("20 of 1,234 rows")
  * @rows_key: TABLE as a JSON document: member that holds the rows
+ * @more:     TABLE as a JSON document: another table of it, may be NULL
  * @scalars:  SCALARS: the values; other kinds: facts beside the rows
  *            (total_count); @scalar_count of them
  */
@@ -224,6 +225,7 @@ struct figure {
 	const char *title;
 	const char *caption;
 	const char *rows_key;
+	const struct figure *more;
 	const struct figure_scalar *scalars;
 	size_t scalar_count;
 	union {

@@ -16,3 +16,5 @@ ARTIFACT(lifetimes_json)  /* table -> VIEW.lifetimes.json */
 ARTIFACT(summary)         /* group -> summary.json */
 ARTIFACT(mmaps)           /* table -> mmaps.json */
 ARTIFACT(mallopts)        /* table -> mallopts.json */
+ARTIFACT(threads)         /* table -> threads.json */
+ARTIFACT(modules)         /* table -> modules.json */

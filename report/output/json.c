@@ -548,8 +548,6 @@ static void write_rows(struct json_writing *writing,
 			    0);
 	}
 	sink_puts(writing->out, count ? "\n ]" : "]");
-	if (figure->table.shares_stacks && !writing->error)
-		write_stacks(writing);
 }
 
 static void write_children(struct json_writing *writing,
@@ -590,6 +588,11 @@ static int render(const struct figure *figure, struct sink *out,
 		write_series(&writing, &figure->series);
 	if (figure->kind == FIGURE_TABLE && !writing.error)
 		write_rows(&writing, figure);
+	if (figure->kind == FIGURE_TABLE && figure->more && !writing.error)
+		write_rows(&writing, figure->more);
+	if (figure->kind == FIGURE_TABLE && figure->table.shares_stacks &&
+	    !writing.error)
+		write_stacks(&writing);
 	if (figure->kind == FIGURE_GROUP && !writing.error)
 		write_children(&writing, figure);
 	sink_puts(out, "\n}\n");
@@ -620,6 +623,10 @@ JSON_ARTIFACT(lifetimes_json, "lifetimes.json", "lifetimes", SUBJECT_LIFETIMES,
 JSON_ARTIFACT(summary, "summary", "summary", SUBJECT_SUMMARY, FIGURE_GROUP,
 	      "the figures of the whole trace, as JSON");
 JSON_ARTIFACT(mmaps, "mmaps", "mmaps", SUBJECT_MMAPS, FIGURE_TABLE,
-	      "calls of mmap, munmap and mremap, as JSON");
+	      "calls of mmap, munmap and mremap, resident memory, as JSON");
 JSON_ARTIFACT(mallopts, "mallopts", "mallopts", SUBJECT_MALLOPTS, FIGURE_TABLE,
 	      "calls of mallopt, as JSON");
+JSON_ARTIFACT(threads, "threads", "threads", SUBJECT_THREADS, FIGURE_TABLE,
+	      "threads, as JSON");
+JSON_ARTIFACT(modules, "modules", "modules", SUBJECT_MODULES, FIGURE_TABLE,
+	      "executable and libraries, as JSON");

@@ -163,6 +163,8 @@ test_text() {
 	expect tree-count memprof-report --view cost=count --as tree t.dat
 	expect tree-nothing memprof-report --view size_min=1GiB --as tree t.dat
 	expect folded memprof-report --as folded t.dat
+	expect threads memprof-report --as threads t.dat
+	expect modules memprof-report --as modules t.dat
 	expect csv-allocations memprof-report --view count=2 --as allocations.csv t.dat
 	expect csv-groups memprof-report --view count=2 --as groups.csv t.dat
 	expect folded-callees memprof-report --view direction=callees --as folded t.dat
