@@ -244,9 +244,29 @@ static void test_locale(void **state)
 	setlocale(LC_ALL, "C");
 }
 
+static void zeros_are_trimmed(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "1.00 KiB", "1 KiB" },  { "1.50 KiB", "1.5 KiB" },
+		{ "10.0 \xc2\xb5s", "10 \xc2\xb5s" }, { "1.23 s", "1.23 s" },
+		{ "100 B", "100 B" },	  { "0 s", "0 s" },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char text[UNITS_TEXT_SIZE];
+
+		snprintf(text, sizeof(text), "%s", texts[i][0]);
+		units_trim_zeros(text);
+		assert_string_equal(text, texts[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(zeros_are_trimmed),
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_seconds),
