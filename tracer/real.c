@@ -103,6 +103,20 @@ static void find_all(void)
 	FIND(fexecve, "fexecve");
 	FIND(execveat, "execveat");
 	FIND(pthread_setname, "pthread_setname_np");
+	FIND(setuid, "setuid");
+	FIND(setgid, "setgid");
+	FIND(seteuid, "seteuid");
+	FIND(setegid, "setegid");
+	FIND(setreuid, "setreuid");
+	FIND(setregid, "setregid");
+	FIND(setresuid, "setresuid");
+	FIND(setresgid, "setresgid");
+	FIND(setgroups, "setgroups");
+	FIND(initgroups, "initgroups");
+	FIND(chroot, "chroot");
+	FIND(unshare, "unshare");
+	FIND(setns, "setns");
+	FIND(capset, "capset");
 	check_usable_size();
 	real.chunks_to_check = is_glibc() ? CHUNKS_TO_CHECK : 0;
 }

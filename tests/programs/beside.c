@@ -3,7 +3,7 @@
  * Does what its arguments say, one after another, and prints what a program
  * can see of a process beside it; untraced it prints the same.
  *   churn:N   N blocks of 500 bytes, each freed at once
- *   find      truth: "helper PID", 0 for none
+ *   find      truth: "helper PID USER", 0 for none
  *   tasks     number of threads
  *   wait      what wait() says without a child, then with one
  *   chld      number of SIGCHLD so far
@@ -52,6 +52,23 @@ static void churn(long n)
 	}
 }
 
+/* Return: effective user of a process, -1 when there is none. */
+static int user_of(int pid)
+{
+	char path[64], line[256];
+	int user = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = pid ? fopen(path, "r") : NULL;
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %*d %d", &user) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return user;
+}
+
 static void find(void)
 {
 	char path[64], line[64] = "";
@@ -62,7 +79,7 @@ static void find(void)
 	if (fd >= 0 && read(fd, line, sizeof(line) - 1) > 0)
 		helper = atoi(line);
 	close(fd);
-	truth("helper %d\n", helper);
+	truth("helper %d %d\n", helper, user_of(helper));
 }
 
 static void count_tasks(void)

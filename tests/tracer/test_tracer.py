@@ -894,6 +894,13 @@ def no_process_beside_the_program():
 def programs_with_privileges():
     if os.geteuid() != 0:
         raise Skip("being root")
+    run = beside("churn:20000", "find", "user:65534", "churn:20000", "find",
+                 churned=40000)
+    users = [line.split()[2] for line in run.truth
+             if line.startswith("helper")]
+    if len(os.sched_getaffinity(0)) > 1:
+        check_equal(users, ["0", "65534"], "users of the process beside")
+    run.done()
     beside("newpid", "churn:20000", "find", "child", churned=20000,
            has_helper=False).done()
     beside("churn:20000", "find", "newpid", "child", "churn:10",
@@ -1053,6 +1060,8 @@ def exported_symbols():
         memalign valloc pvalloc mallopt mmap mmap64 munmap mremap
         _exit _Exit quick_exit abort execve execv execvp execvpe execl execlp
         execle fexecve execveat pthread_setname_np
+        setuid setgid seteuid setegid setreuid setregid setresuid setresgid
+        setgroups initgroups chroot unshare setns capset
         __register_frame __register_frame_table __deregister_frame
         """.split())
     operators_ = {n for n in got if n.startswith(("_Zn", "_Zd"))}
