@@ -18,6 +18,7 @@
  *   root:D    makes D the root directory
  *   session   begins one
  *   vfork     a vfork() child allocates, then executes true
+ *   noexec    tries to execute what does not exist
  *   raw:FILE  executes FILE without the C library
  *   raw_exit  ends without it
  */
@@ -191,6 +192,14 @@ static void vfork_and_allocate(void)
 	printf("status %d\n", status);
 }
 
+static void fail_to_execute(void)
+{
+	char *argv[] = { "x", NULL };
+
+	if (execv("/nonexistent", argv) != -1)
+		_exit(98);
+}
+
 static void execute(char *file)
 {
 	char *argv[] = { file, NULL };
@@ -239,6 +248,7 @@ static const struct {
 	{ "noclone", forbid_clone },
 	{ "child", make_child },
 	{ "vfork", vfork_and_allocate },
+	{ "noexec", fail_to_execute },
 };
 
 static void take_step(char *step)

@@ -874,6 +874,17 @@ def a_process_beside_the_program():
 
 
 @test
+def beside_after_a_failing_exec():
+    # PATH.live was made anew: it names the process that writes from then on.
+    run = beside("churn:20000", "noexec", "churn:20000", "find", "raw_exit",
+                 churned=40000, status=21)
+    with open(run.path + ".live", "rb") as f:
+        page = f.read(4096)
+    check_equal(struct.unpack_from("<I", page, 32)[0], helper_of(run))
+    run.done()
+
+
+@test
 def no_process_beside_the_program():
     beside("churn:20000", "find", churned=20000, has_helper=False,
            env={"MEMORY_PROFILER_HELPER": "0"}).done()
