@@ -26,6 +26,52 @@ static bool has_stack(const struct coded_event *event)
 	       !(event->tag & TRACE_EVENT_NO_STACK);
 }
 
+static void rare_addr(struct bytes *out, uint64_t *last, uint64_t addr)
+{
+	bytes_svarint(out, addr - *last);
+	*last = addr;
+}
+
+void code_rare(struct bytes *out, uint64_t *last,
+	       const struct coded_event *event)
+{
+	switch (kind_of(event)) {
+	case TRACE_EVENT_MMAP:
+		rare_addr(out, last, event->addr);
+		bytes_varint(out, event->size);
+		bytes_varint(out, event->a & UINT32_MAX);
+		bytes_varint(out, event->a >> 32);
+		bytes_svarint(out, (uint64_t)(int64_t)event->fd);
+		bytes_varint(out, event->b);
+		break;
+	case TRACE_EVENT_MUNMAP:
+		rare_addr(out, last, event->addr);
+		bytes_varint(out, event->size);
+		break;
+	case TRACE_EVENT_MREMAP:
+		rare_addr(out, last, event->addr);
+		bytes_varint(out, event->size);
+		rare_addr(out, last, event->a);
+		bytes_varint(out, event->b);
+		bytes_varint(out, (uint32_t)event->fd);
+		break;
+	case TRACE_EVENT_MALLOPT:
+		bytes_svarint(out, event->addr);
+		bytes_svarint(out, event->size);
+		bytes_svarint(out, event->a);
+		break;
+	case TRACE_EVENT_RSS:
+		bytes_varint(out, event->size);
+		break;
+	case TRACE_EVENT_LOST:
+		bytes_varint(out, event->size);
+		bytes_varint(out, event->a);
+		break;
+	default:
+		abort();
+	}
+}
+
 /* --- EVENTS -------------------------------------------------------------- */
 
 struct plain {
@@ -37,8 +83,7 @@ struct plain {
 
 static void plain_addr(struct plain *plain, uint64_t addr)
 {
-	bytes_svarint(plain->out, addr - plain->addr);
-	plain->addr = addr;
+	rare_addr(plain->out, &plain->addr, addr);
 }
 
 static void plain_stack(struct plain *plain, const struct coded_event *event,
@@ -83,41 +128,13 @@ static void plain_body(struct plain *plain, const struct coded_event *event)
 		bytes_varint(out, event->size);
 		bytes_varint(out, event->a);
 		break;
-	case TRACE_EVENT_MMAP:
-		plain_addr(plain, event->addr);
-		bytes_varint(out, event->size);
-		bytes_varint(out, event->a & UINT32_MAX);
-		bytes_varint(out, event->a >> 32);
-		bytes_svarint(out, (uint64_t)(int64_t)event->fd);
-		bytes_varint(out, event->b);
-		break;
-	case TRACE_EVENT_MUNMAP:
-		plain_addr(plain, event->addr);
-		bytes_varint(out, event->size);
-		break;
-	case TRACE_EVENT_MREMAP:
-		plain_addr(plain, event->addr);
-		bytes_varint(out, event->size);
-		plain_addr(plain, event->a);
-		bytes_varint(out, event->b);
-		bytes_varint(out, (uint32_t)event->fd);
-		break;
-	case TRACE_EVENT_MALLOPT:
-		bytes_svarint(out, event->addr);
-		bytes_svarint(out, event->size);
-		bytes_svarint(out, event->a);
-		break;
-	case TRACE_EVENT_RSS:
-		bytes_varint(out, event->size);
-		break;
-	case TRACE_EVENT_LOST:
-		bytes_varint(out, event->size);
-		bytes_varint(out, event->a);
-		break;
-	default:
+	case TRACE_EVENT_MARKER:
 		bytes_varint(out, event->size);
 		for (uint64_t i = 0; i < event->size; i++)
 			bytes_u8(out, (uint8_t)(i * 37));
+		break;
+	default:
+		code_rare(out, &plain->addr, event);
 		break;
 	}
 }

@@ -55,6 +55,11 @@ void coded_events_done(struct coded_events *events);
 /* Forgets the events. */
 void coded_events_clear(struct coded_events *events);
 
+/* What MMAP, MUNMAP, MREMAP, MALLOPT, RSS and LOST hold in EVENTS and COLUMNS;
+   @last is the last address before it. */
+void code_rare(struct bytes *out, uint64_t *last,
+	       const struct coded_event *event);
+
 /* Each of these writes events @from to @to - 1; the state starts afresh. */
 void code_plain(struct bytes *out, const struct coded_events *events,
 		size_t from, size_t to);

@@ -300,53 +300,16 @@ static void put_time(struct writer *w, uint64_t ticks, int column)
 	w->time = time;
 }
 
-static void put_addr(struct writer *w, uint64_t addr)
-{
-	bytes_svarint(&w->columns[BODIES], addr - w->body_addr);
-	w->body_addr = addr;
-}
-
 static void put_rare(struct writer *w, const struct coded_event *event)
 {
 	struct bytes *out = &w->columns[BODIES];
 
-	switch (event->tag & TRACE_EVENT_KIND_MASK) {
-	case TRACE_EVENT_MMAP:
-		put_addr(w, event->addr);
-		bytes_varint(out, event->size);
-		bytes_varint(out, event->a & UINT32_MAX);
-		bytes_varint(out, event->a >> 32);
-		bytes_svarint(out, (uint64_t)(int64_t)event->fd);
-		bytes_varint(out, event->b);
-		break;
-	case TRACE_EVENT_MUNMAP:
-		put_addr(w, event->addr);
-		bytes_varint(out, event->size);
-		break;
-	case TRACE_EVENT_MREMAP:
-		put_addr(w, event->addr);
-		bytes_varint(out, event->size);
-		put_addr(w, event->a);
-		bytes_varint(out, event->b);
-		bytes_varint(out, (uint32_t)event->fd);
-		break;
-	case TRACE_EVENT_MALLOPT:
-		bytes_svarint(out, event->addr);
-		bytes_svarint(out, event->size);
-		bytes_svarint(out, event->a);
-		break;
-	case TRACE_EVENT_RSS:
-		bytes_varint(out, event->size);
-		break;
-	case TRACE_EVENT_LOST:
-		bytes_varint(out, event->size);
-		bytes_varint(out, event->a);
-		break;
-	default:
-		bytes_varint(out, event->size);
-		bytes_zero(out, event->size);
-		break;
+	if ((event->tag & TRACE_EVENT_KIND_MASK) != TRACE_EVENT_MARKER) {
+		code_rare(out, &w->body_addr, event);
+		return;
 	}
+	bytes_varint(out, event->size);
+	bytes_zero(out, event->size);
 }
 
 static void put_event(struct writer *w, const struct coded_event *event,
