@@ -172,7 +172,7 @@ static void write_end(enum trace_end_how how, int status, const char *program)
 
 /*
  * Whether no other thread can run, so that PATH.live can be exchanged: one
- * that has no slot yet would be the kernel's to tell.
+ * that has no stream yet is the kernel's to tell.
  *
  * Safety: inside the guard, owner.
  */
@@ -214,7 +214,7 @@ static void restore_live(void)
 	thread_flush_all();
 	live_restore();
 	if (th && th->buffer)
-		thread_restore_slot(th);
+		thread_restore_buffer(th);
 }
 
 /*
@@ -249,9 +249,9 @@ void state_resume(void)
 	if (!state_is_owner())
 		return;
 	guard = tls_enter_internal();
-	helper_allow();
 	if (live_is_away && is_alone())
-		restore_live();
+		restore_live(); /* the helper would write to it, too */
+	helper_allow();
 	record_clock(); /* tells the reader that there was no end */
 	tls_leave_internal(guard);
 	errno = saved;

@@ -404,7 +404,7 @@ bool thread_is_only(void)
 	return true;
 }
 
-void thread_restore_slot(struct thread *th)
+void thread_restore_buffer(struct thread *th)
 {
 	begin_buffer(th);
 }

@@ -53,8 +53,8 @@ struct thread {
  * thread_register() - give the calling thread a stream
  *
  * Safety: before start-up: once the trace is open.  Signal handler: inside
- *         the guard.  After fork: never.  Allocates: mmap.  Locks: the slot
- *         table's.  errno: preserved.
+ *         the guard.  After fork: never.  Allocates: mmap.  Locks: that of
+ *         all streams, and the stream's.  errno: may change.
  *
  * Return: the stream, also in tls.thread; NULL when there is no memory.
  */
@@ -66,7 +66,7 @@ struct thread *thread_register(void);
  * The present one waits to be written, with others of the thread.
  *
  * Safety: owner, inside the guard.  Signals are blocked inside.
- *         Allocates: mmap.  errno: preserved.
+ *         Allocates: mmap.  Locks: the stream's.  errno: preserved.
  *
  * Return: false when there is no memory for a buffer; th->next == th->end.
  */
@@ -108,9 +108,9 @@ uint64_t thread_take_unrecorded(void);
 bool thread_is_only(void);
 
 /*
- * Fills the slot's shared half again after live_restore() zeroed it.
- * Safety: owner, inside the guard.
+ * Begins the buffer again after live_restore() zeroed it.
+ * Safety: owner, inside the guard; there is a buffer.
  */
-void thread_restore_slot(struct thread *th);
+void thread_restore_buffer(struct thread *th);
 
 #endif /* TRACER_THREAD_H */
