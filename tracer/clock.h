@@ -70,14 +70,20 @@ static inline uint64_t clock_now(void)
 
 /*
  * Return: log2 of the ticks that a trace can do without.  A single thread's
- * events have an order; 0.1 µs is for people.  Between threads a block freed
- * by one takes 40 ns at the least to be had by another.
+ * events have an order; 0.1 µs is for people.  Between threads, @is_shared, a
+ * block freed by one takes 40 ns at the least to be had by another.
  */
+static inline unsigned clock_shift_for(bool is_tsc, bool is_shared)
+{
+	if (is_tsc)
+		return is_shared ? 5 : 8;
+	return is_shared ? 3 : 7;
+}
+
+/* Return: the same for the calling process's clock. */
 static inline unsigned clock_time_shift(void)
 {
-	if (clock_is_tsc)
-		return clock_is_shared ? 5 : 8;
-	return clock_is_shared ? 3 : 7;
+	return clock_shift_for(clock_is_tsc, clock_is_shared);
 }
 
 #endif /* TRACER_CLOCK_H */

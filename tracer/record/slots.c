@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/clock.h"
 #include "tracer/columns.h"
 #include "tracer/record/chunks.h"
 #include "tracer/record/walk.h"
@@ -200,16 +201,6 @@ static size_t count_joined(const struct slot *slots, size_t count)
 	return n;
 }
 
-/* Safety: pure.  Return: as the tracer's clock_time_shift(). */
-static unsigned get_time_shift(const struct summary *sum, uint32_t threads)
-{
-	bool is_shared = threads > 1;
-
-	if (sum->clock == TRACE_CLOCK_TSC)
-		return is_shared ? 5 : 8;
-	return is_shared ? 3 : 7;
-}
-
 /* Safety: allocates.  Appends one chunk.  Return: 0 or -errno. */
 static int append(int fd, const struct summary *sum, struct columns *columns,
 		  unsigned time_shift, const struct slot *slots, size_t count)
@@ -248,7 +239,8 @@ static int append(int fd, const struct summary *sum, struct columns *columns,
 static int append_all(int fd, const struct summary *sum,
 		      const struct slots *slots, struct slots_result *ret)
 {
-	unsigned time_shift = get_time_shift(sum, slots->threads);
+	unsigned time_shift = clock_shift_for(sum->clock == TRACE_CLOCK_TSC,
+					      slots->threads > 1);
 	struct columns *columns = calloc(1, columns_bytes());
 	int err = columns ? 0 : -ENOMEM;
 
