@@ -43,7 +43,6 @@ static struct buffer *make(void)
 	buffer = &buffers.segments[segment][index % LIVE_SEGMENT_SLOTS];
 	buffer->slot = slot;
 	buffer->words = (uint64_t *)(void *)((char *)slot + TRACE_LIVE_PAGE);
-	buffer->index = index;
 	buffers.count++;
 	return buffer;
 }

@@ -23,7 +23,6 @@
  * @next:  in the chain or the free list
  * @from:  words at the front that the trace has already
  * @len:   words to be written with @from of them left out; in a chain
- * @index: of the slot
  */
 struct buffer {
 	struct trace_live_slot *slot;
@@ -31,7 +30,6 @@ struct buffer {
 	struct buffer *next;
 	size_t from;
 	size_t len;
-	uint32_t index;
 };
 
 enum {

@@ -9,13 +9,15 @@
 #include "tracer/compiler.h"
 #include "tracer/trace_format.h"
 
-enum { RECORD_FIXED_MAX = 2 + 6 + 1 }; /* words without the frames */
+/* Words without the frames: head, long ticks, the longest body, long slack. */
+enum { RECORD_FIXED_MAX = 2 + 6 + 1 };
 
 /**
  * struct record - a record's parts
  * @head:   its first word; the tag is its low byte
  * @body:   words by kind
- * @frames: return addresses
+ * @frames: @push return addresses, outermost first
+ * @ticks:  since the record before
  */
 struct record {
 	uint64_t head;

@@ -13,10 +13,8 @@
 #include "tracer/tls.h"
 
 enum {
-	/* Head, long ticks and the longest body. */
-	EVENT_FIXED_WORDS = 2 + 6,
-	/* An event may bring RSS, LOST and LOST with it. */
-	EVENT_RESERVE = 4 * EVENT_FIXED_WORDS,
+	/* Words without frames: an event may bring RSS, LOST and LOST. */
+	EVENT_RESERVE = 4 * RECORD_FIXED_MAX,
 	RSS_INTERVAL_NS = 10 * 1000 * 1000,
 };
 
@@ -45,7 +43,7 @@ struct cursor {
  * not further out than ours, @frame; unless we only seem to be further out,
  * because we run on the alternate signal stack.
  *
- * Safety: anywhere.  Return: whether the stream can go on, in a new chunk.
+ * Safety: anywhere.  Return: whether the stream can go on, in a new buffer.
  */
 static COLD bool guard_is_stale(uintptr_t frame, uintptr_t caller)
 {
@@ -74,7 +72,7 @@ static inline void leave(void)
 
 /*
  * What happens rarely before an event: the modules have changed, the thread
- * is new, its stream has to begin a new buffer.
+ * is new, its stream has to go on in a new buffer.
  *
  * Safety: inside the guard.  Return: the stream, or NULL when there is none.
  */
