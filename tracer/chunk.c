@@ -96,7 +96,7 @@ static int context_prepare(struct context *ctx)
 	return ctx->cctx ? 0 : -ENOMEM;
 }
 
-/* Safety: as above. */
+/* Safety: as above.  Return: the same. */
 static int context_prepare_columns(struct context *ctx)
 {
 	if (!ctx->columns)
@@ -104,7 +104,7 @@ static int context_prepare_columns(struct context *ctx)
 	return ctx->columns ? 0 : -ENOMEM;
 }
 
-/* Safety: signals blocked.  Return: a held context. */
+/* Safety: signals blocked.  Return: a context that nobody else has. */
 static struct context *context_take(void)
 {
 	if (tls.is_helper)
@@ -190,7 +190,7 @@ static int write_with(struct context *ctx, struct trace_chunk_header *head,
 	return trace_file_append(ctx->out, sizeof(*head) + stored);
 }
 
-/* Safety: context held. */
+/* Safety: context held.  Return: 0 or -errno. */
 static int write_record(struct context *ctx, const struct chunk *chunk)
 {
 	struct trace_chunk_header head = {
@@ -270,7 +270,7 @@ static int open_context(struct context **ret)
 	return err;
 }
 
-/* Safety: pure. */
+/* Safety: by who took it. */
 static void close_context(struct context *ctx)
 {
 	spinlock_give(&ctx->lock);

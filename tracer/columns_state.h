@@ -49,16 +49,16 @@ struct block {
 	uint32_t class;
 };
 
-/**
- * struct free_blocks - the newest free blocks of a class
- * @addrs: a ring
- * @top:   one past the newest, counts on
- * @count: of them
- */
+/* The newest free blocks of a class, a ring that struct free_ring tells of. */
 struct free_blocks {
 	uint64_t addrs[TRACE_CLASS_BLOCKS];
 };
 
+/**
+ * struct free_ring - where they are; apart, to be emptied quickly
+ * @top:   place behind the newest, counts on
+ * @count: of them
+ */
 struct free_ring {
 	uint8_t top;
 	uint8_t count;

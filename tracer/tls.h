@@ -30,7 +30,7 @@ struct thread;
  * @lost_nested: calls from signal handlers not yet reported as LOST
  * @is_helper:   the thread is the helper process
  * @number:      thread number, 0 before the first event
- * @sequence:    of the next EVENTS chunk, kept while no slot is held
+ * @sequence:    of the next buffer, kept while there is no stream
  * @key_rounds:  how often the key destructor has put off the end
  */
 struct tls {

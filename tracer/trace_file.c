@@ -21,7 +21,7 @@ enum {
 
 /**
  * struct trace_file - the open trace
- * @fd:   our descriptor, or -1; the helper has descriptors of its own
+ * @fd:   the program's descriptor and the helper's, each -1 where there is none
  * @dev:  identity of the file, to notice a reused descriptor
  * @ino:  the same
  * @path: absolute
@@ -161,6 +161,8 @@ static bool is_ours(int fd, struct stat *st)
  * The program closed our descriptor, and may have its own under that number
  * now, so the old one is left alone.  Two threads may both come here: one
  * descriptor is then held twice, which harms nobody.
+ *
+ * Safety: system calls.  Return: descriptor, or -errno.
  */
 static int reopen(struct stat *st)
 {

@@ -117,7 +117,7 @@ void unwind_stack_reset(struct unwind_stack *stack);
  * Safety: before start-up: yes.  Signal handler: inside the guard.  After
  *         fork: yes.  Allocates: mmap when deeper than ever; libunwind maps
  *         memory for its cache.  Locks: the loader's list after it has been
- *         at work; libunwind's on a cache miss.  errno: may change.
+ *         at work; libunwind's on a cache miss.  errno: preserved.
  */
 void unwind_capture(struct unwind_stack *stack,
 		    const struct frame_record *hook);

@@ -299,7 +299,8 @@ static inline size_t count_intact(const struct unwind_stack *stack,
 }
 
 /*
- * Enters the words that were read by the @len frames entered last.
+ * Enters the words that the walk's frames have read, behind the @keep outer
+ * frames.
  * Safety: owner.
  */
 static NOINLINE void enter_words(struct walk *walk, size_t keep)

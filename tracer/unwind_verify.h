@@ -13,11 +13,10 @@
 struct unwind_stack;
 
 /*
- * Compares stack->pcs with what the other unwinder finds from here, and what
- * was said to be kept with the stack before.
+ * Compares stack->pcs with what the other unwinder finds from here.
  *
- * Safety: inside the guard.  Allocates: as unwind_capture().  Locks: its own,
- *         in case of a difference.  errno: may change.
+ * Safety: inside the guard.  Allocates, locks: as unwind_capture().
+ *         errno: may change.
  */
 void unwind_verify(struct unwind_stack *stack, uintptr_t caller);
 

@@ -375,7 +375,7 @@ static size_t store(uint8_t *dst, size_t cap, const uint8_t *payload,
 	return len;
 }
 
-/* Safety: pure.  Return: 0 or -errno. */
+/* Safety: writes to @fd.  Return: 0 or -errno. */
 static int write_all(int fd, const void *bytes, size_t len)
 {
 	ssize_t done = write(fd, bytes, len);

@@ -34,6 +34,8 @@ static uint64_t read_ns(clockid_t id)
 /*
  * A process that was killed left no second pair of clocks, without which
  * ticks mean nothing; the clock is the machine's, so ours is as good.
+ *
+ * Safety: allocates.  Return: 0 or -errno.
  */
 static int append_clock(int fd, const struct summary *sum)
 {
@@ -49,7 +51,7 @@ static int append_clock(int fd, const struct summary *sum)
 			     &(struct part){payload, sizeof(payload)}, 1);
 }
 
-/* Safety: allocates. */
+/* Safety: allocates.  Return: 0 or -errno. */
 static int append_end(int fd, const struct summary *sum,
 		      const struct launch_result *launched)
 {
