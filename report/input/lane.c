@@ -78,8 +78,8 @@ static const struct lane_chunk *lane_chunk(const struct lane_reader *reader,
 	return &reader->chunks[lane->first + lane->next];
 }
 
-/* Adds "EVENTS chunk of thread 3: PROBLEM; …" unless it was said before.  @at:
-   at which event, "" or "…: ". */
+/* Adds "COLUMNS chunk of thread 3: PROBLEM; …" unless it was said before.
+   @at: at which event, "" or "…: ". */
 static void chunk_report(struct lane_reader *reader, const struct lane *lane,
 			 const struct trace_chunk_header *header,
 			 const char *at, const char *problem, uint64_t lost)

@@ -8,7 +8,6 @@
 #include "report/input/live.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/core/vec.h"

@@ -27,7 +27,8 @@ struct run;
  *          @slots among them
  * @slots:  of PATH.live
  * @chunk_count: chunks of all types
- * @cut:    the chunk of events that the end of the file cuts, stored_len 0 if none
+ * @cut:    the chunk of events that the end of the file cuts, stored_len 0 if
+ *          none
  * @ticks_known: @tick_min and @tick_max are those of the headers
  */
 struct memprof {
@@ -56,8 +57,8 @@ struct memprof {
 int memprof_out_of_memory(const struct memprof *memprof, struct diag *diag);
 
 /* Reads the preamble, all chunks but those of events, which are noted in
-   @memprof->chunks, and the slots of PATH.live, in @memprof->slots.  Return: 0 or negative errno,
-   @diag filled. */
+   @memprof->chunks, and the slots of PATH.live, in @memprof->slots.  Return: 0
+   or negative errno, @diag filled. */
 int memprof_read_index(struct memprof *memprof, struct diag *diag);
 
 #endif /* REPORT_INPUT_MEMPROF_H */

@@ -110,10 +110,10 @@ const char *records_text(struct records *records, const char *text, size_t len);
 int records_finish(struct records *records, const uint32_t *lane_threads,
 		   size_t lane_thread_count);
 
-/* A chunk of events was met, or CLOCK (@is_clock).  After the END of an abort either means
-   that the program went on, after that of an exec only CLOCK does: other
-   threads may run on for a moment while an exec succeeds.  That END then tells
-   nothing any more. */
+/* A chunk of events was met, or CLOCK (@is_clock).  After the END of an abort
+   either means that the program went on, after that of an exec only CLOCK does:
+   other threads may run on for a moment while an exec succeeds.  That END then
+   tells nothing any more. */
 void records_go_on(struct records *records, bool is_clock);
 
 /* The parts of records_add() and records_finish() in files of their own. */
