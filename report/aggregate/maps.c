@@ -44,7 +44,7 @@ int maps_add(void *context, const struct event *event, uint32_t thread)
 		MAPS_PUSH(&maps->samples, event, thread);
 	else if (event->kind == EVENT_MALLOPT)
 		MAPS_PUSH(&maps->mallopts, event, thread);
-	else
+	else if (event->kind != EVENT_MARKER)
 		MAPS_PUSH(&maps->maps, event, thread);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/engine/chains.h"
 #include "report/engine/merge.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
@@ -17,12 +18,13 @@ enum { PROGRESS_EVENTS = 100000 };
  * struct engine_lane - what must be remembered between two events of a thread
  * @last_alloc:   address that the previous event allocated, 0 if it was
  *                something else: a free of it now makes it temporary
- * @chain_length: records that the realloc under way already has in its chain
+ * @chain:        slot + 1 of the chain that the realloc under way continues, 0
+ *                for none
  */
 struct engine_lane {
 	uint64_t last_alloc;
 	uint32_t thread;
-	uint32_t chain_length;
+	uint32_t chain;
 };
 
 struct engine {
@@ -34,6 +36,7 @@ struct engine {
 	struct live_table live;
 	struct groups groups;
 	struct levels levels;
+	struct chains chains;
 	struct engine_totals totals;
 	const struct engine_observer *observers;
 	size_t observer_count;
@@ -68,8 +71,14 @@ void engine_free(struct engine *engine)
 		return;
 	live_done(&engine->live);
 	groups_done(&engine->groups);
+	chains_done(&engine->chains);
 	free(engine->lanes);
 	free(engine);
+}
+
+int engine_keep_chains(struct engine *engine, const char *directory)
+{
+	return chains_keep(&engine->chains, directory);
 }
 
 void engine_set_progress(struct engine *engine, engine_progress_fn progress,
@@ -89,6 +98,29 @@ static void report_progress(struct engine *engine, uint64_t tick)
 				 run_seconds(engine->run, tick) / duration);
 }
 
+static void fill_chain(const struct engine *engine, struct record *record,
+		       uint32_t slot)
+{
+	const struct chain *chain;
+
+	if (!slot) {
+		record->chain_length = 1;
+		record->chain_first_size = record->size;
+		record->chain_first_tick = record->alloc_tick;
+		record->chain_last_size = record->size;
+		record->chain_end_tick = record->free_tick;
+		return;
+	}
+	chain = chains_get(&engine->chains, slot);
+	record->chain = chain->number;
+	record->chain_position = chain->position;
+	record->chain_first_size = chain->first_size;
+	record->chain_first_tick = chain->first_tick;
+	record->chain_length = chain->end.length;
+	record->chain_last_size = chain->end.last_size;
+	record->chain_end_tick = chain->end.end_tick;
+}
+
 static int observe_record(struct engine *engine, const struct live_block *block,
 			  const struct record *end)
 {
@@ -104,8 +136,9 @@ static int observe_record(struct engine *engine, const struct live_block *block,
 	record.stack = block->stack;
 	record.group = block->group;
 	record.thread = block->thread;
-	record.chain_position = block->chain_position;
+	record.marker = block->marker;
 	record.call = block->call;
+	fill_chain(engine, &record, block->chain);
 	for (size_t i = 0; status == 0 && i < engine->observer_count; i++)
 		if (engine->observers[i].record)
 			status = engine->observers[i].record(
@@ -129,8 +162,43 @@ static int end_block(struct engine *engine, struct live_block *block,
 	totals->live_count--;
 	totals->live_bytes -= block->size;
 	totals->live_usable -= block->usable;
+	if (status == 0 && block->chain && end->free_call != CALL_REALLOC)
+		status = chains_end(&engine->chains, block->chain, block->size,
+				    end->free_tick);
 	live_remove(&engine->live, block);
 	return status;
+}
+
+/* A realloc that gave no block: a damaged trace.  Its chain ended then. */
+static int drop_chain(struct engine *engine, struct engine_lane *lane)
+{
+	uint32_t slot = lane->chain;
+	const struct chain *chain;
+
+	lane->chain = 0;
+	if (!slot)
+		return 0;
+	chain = chains_get(&engine->chains, slot);
+	return chains_end(&engine->chains, slot, chain->last_size,
+			  chain->last_tick);
+}
+
+/* A realloc ends @block; the lane's next event continues the chain. */
+static int continue_chain(struct engine *engine, struct engine_lane *lane,
+			  struct live_block *block, uint64_t tick)
+{
+	struct chain *chain;
+
+	if (!block->chain)
+		block->chain = chains_add(&engine->chains, block->size,
+					  block->alloc_tick);
+	if (!block->chain)
+		return -ENOMEM;
+	chain = chains_get(&engine->chains, block->chain);
+	chain->last_size = block->size;
+	chain->last_tick = tick;
+	lane->chain = block->chain;
+	return 0;
 }
 
 static int handle_free(struct engine *engine, struct engine_lane *lane,
@@ -146,17 +214,17 @@ static int handle_free(struct engine *engine, struct engine_lane *lane,
 		.free_call = event->call,
 		.is_temporary = lane->last_alloc == event->addr,
 	};
+	int status = drop_chain(engine, lane);
 
 	lane->last_alloc = 0;
-	lane->chain_length = 0;
 	if (!block) {
 		totals->unmatched_frees++;
-		return 0;
+		return status;
 	}
 	totals->freed_count++;
-	if (event->call == CALL_REALLOC)
-		lane->chain_length = block->chain_position + 1;
-	return end_block(engine, block, &end);
+	if (status == 0 && event->call == CALL_REALLOC)
+		status = continue_chain(engine, lane, block, event->tick);
+	return status ? status : end_block(engine, block, &end);
 }
 
 static void note_allocation(struct engine *engine, struct group *group,
@@ -182,6 +250,13 @@ static void note_allocation(struct engine *engine, struct group *group,
 	totals->live_count++;
 	totals->live_bytes += event->size;
 	totals->live_usable += event->size + event->a;
+	if (group->allocated_bytes - group->freed_bytes >
+	    group->max_live_bytes) {
+		group->max_live_bytes =
+			group->allocated_bytes - group->freed_bytes;
+		group->max_live_tick = event->tick;
+		group->max_live_order = totals->order;
+	}
 	if (totals->live_bytes > totals->peak_bytes) {
 		totals->peak_bytes = totals->live_bytes;
 		totals->peak_count = totals->live_count;
@@ -215,12 +290,16 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 		struct record end = {
 			.free_tick = event->tick,
 			.free_order = totals->order,
-			.free_thread = lane->thread,
+				.free_thread = lane->thread,
 		};
 
 		totals->overwritten++;
 		status = end_block(engine, block, &end);
 	}
+	if (event->call == CALL_REALLOC && lane->chain)
+		chains_get(&engine->chains, lane->chain)->position++;
+	else if (status == 0)
+		status = drop_chain(engine, lane);
 	group = groups_get(&engine->groups, event->stack,
 			   engine->stacks->count);
 	block = live_add(&engine->live, event->addr);
@@ -235,10 +314,10 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	block->group = group;
 	block->thread = lane->thread;
 	block->call = event->call;
-	block->chain_position =
-		event->call == CALL_REALLOC ? lane->chain_length : 0;
+	block->marker = (uint32_t)totals->markers;
+	block->chain = lane->chain;
 	lane->last_alloc = event->addr;
-	lane->chain_length = 0;
+	lane->chain = 0;
 	note_allocation(engine, &engine->groups.items[group], event);
 	if (status == 0 && engine->shows_begun)
 		status = observe_begun(engine, block);
@@ -257,6 +336,8 @@ static int handle_other(struct engine *engine, struct engine_lane *lane,
 		levels_set_rss(&engine->levels, event->tick, event->size);
 		if (event->size > totals->peak_rss)
 			totals->peak_rss = event->size;
+	} else if (event->kind == EVENT_MARKER) {
+		totals->markers++;
 	} else if (event->kind == EVENT_MALLOPT) {
 		totals->mallopt_events++;
 	} else {
@@ -306,6 +387,7 @@ static int pass_begin(struct engine *engine)
 {
 	live_done(&engine->live);
 	groups_done(&engine->groups);
+	chains_begin(&engine->chains);
 	memset(&engine->totals, 0, sizeof(engine->totals));
 	engine->progress_due = 0;
 	memset(engine->lanes, 0, engine->lane_count * sizeof(*engine->lanes));
@@ -318,18 +400,31 @@ static int pass_begin(struct engine *engine)
 	return live_init(&engine->live);
 }
 
-/* What is still alive was leaked; the sums keep it. */
-static int pass_end(struct engine *engine)
+static int end_leaked(struct engine *engine, const struct live_block *block)
 {
 	static const struct record never = {
 		.free_tick = RECORD_NEVER,
 		.free_order = RECORD_NEVER,
 	};
+	int status = observe_record(engine, block, &never);
+
+	if (status == 0 && block->chain)
+		status = chains_end(&engine->chains, block->chain, block->size,
+				    RECORD_NEVER);
+	return status;
+}
+
+/* What is still alive was leaked; the sums keep it. */
+static int pass_end(struct engine *engine)
+{
 	struct live_block *block = NULL;
 	int status = 0;
 
+	for (size_t i = 0; status == 0 && i < engine->lane_count; i++)
+		status = drop_chain(engine, &engine->lanes[i]);
 	while (status == 0 && (block = live_next(&engine->live, block)) != NULL)
-		status = observe_record(engine, block, &never);
+		status = end_leaked(engine, block);
+	chains_finish(&engine->chains);
 	levels_finish(&engine->levels);
 	groups_settle_peak(&engine->groups, engine->totals.peak_epoch);
 	return status;

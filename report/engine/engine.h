@@ -33,7 +33,7 @@ struct stacks;
  *          their frees, leaked ones after the last event
  * @begun:  an allocation when it is made; may be NULL.  Together with @record
  *          everything in the order of time.  Nothing is known of its end
- * @event:  MMAP, MUNMAP, MREMAP, MALLOPT and RSS events in order; may be NULL
+ * @event:  MMAP, MUNMAP, MREMAP, MALLOPT, RSS and MARKER events in order; may be NULL
  *
  * All return 0 or a negative errno, which ends the pass.
  */
@@ -76,6 +76,7 @@ struct engine_totals {
 	uint64_t peak_rss;   /* largest sample, 0 if there was none */
 	uint64_t map_events;
 	uint64_t mallopt_events;
+	uint64_t markers;
 };
 
 struct engine;
@@ -92,6 +93,11 @@ typedef void (*engine_progress_fn)(void *context, double share);
 struct engine *engine_new(struct input *input, const struct run *run,
 			  const struct stacks *stacks);
 void engine_free(struct engine *engine);
+
+/* From the next pass on it is kept how chains end, so that records of the passes
+   after that one know it (struct record).  The ends lie in a temporary file in
+   @directory.  Return: 0 or -errno. */
+int engine_keep_chains(struct engine *engine, const char *directory);
 
 /* @progress is called every few thousand events of a pass; NULL for never. */
 void engine_set_progress(struct engine *engine, engine_progress_fn progress,

@@ -18,6 +18,9 @@
  *                groups_settle_peak()
  * @first_tick, @last_tick: of its allocations
  * @peak_epoch:   number of run peaks seen when @peak_bytes was taken
+ * @max_live_bytes: most that was alive of it at one moment
+ * @max_live_tick, @max_live_order: time and number of the event that first
+ *                reached @max_live_bytes; 0 if that is 0
  *
  * leaked = allocated - freed = live at the end.
  */
@@ -35,6 +38,9 @@ struct group {
 	uint64_t peak_bytes;
 	uint64_t peak_count;
 	uint64_t peak_epoch;
+	uint64_t max_live_bytes;
+	uint64_t max_live_tick;
+	uint64_t max_live_order;
 	uint32_t stack;
 };
 

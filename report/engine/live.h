@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A block; members as in struct record.  @addr is its key. */
+/* A block; members as in struct record.  @addr is its key. @chain: number + 1
+   in struct chains, 0 for none. */
 struct live_block {
 	uint64_t addr;
 	uint64_t id;
@@ -21,7 +22,8 @@ struct live_block {
 	uint32_t stack;
 	uint32_t group;
 	uint32_t thread;
-	uint32_t chain_position;
+	uint32_t chain;
+	uint32_t marker;
 	uint8_t call;
 };
 

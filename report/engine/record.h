@@ -26,7 +26,17 @@
  * @group:       number of the allocation's backtrace, dense from 0
  * @thread, @free_thread: numbers as in the trace
  * @call, @free_call: enum event_call
+ * @marker:      how many markers came before it
+ * @chain:       number of its chain (records joined by realloc) in the order
+ *               in which chains became one by their first realloc, from 1; 0
+ *               if realloc did not touch the block.  Such a record is a chain
+ *               of its own in what follows
  * @chain_position: how many reallocs led here, 0 for a first block
+ * @chain_first_size, @chain_first_tick: of the first record of its chain
+ * @chain_length: records in its chain; 0 if not known yet, as @chain_last_size
+ *               and @chain_end_tick then: engine_keep_chains()
+ * @chain_last_size: of the last record of its chain
+ * @chain_end_tick: @free_tick of the last record of its chain
  * @is_temporary: freed by the very next allocation-related call of the
  *               allocating thread
  */
@@ -44,7 +54,14 @@ struct record {
 	uint32_t group;
 	uint32_t thread;
 	uint32_t free_thread;
+	uint32_t marker;
+	uint32_t chain;
 	uint32_t chain_position;
+	uint32_t chain_length;
+	uint64_t chain_first_size;
+	uint64_t chain_first_tick;
+	uint64_t chain_last_size;
+	uint64_t chain_end_tick;
 	uint8_t call;
 	uint8_t free_call;
 	bool is_temporary;

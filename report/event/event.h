@@ -20,6 +20,7 @@ enum event_kind {
 	EVENT_MALLOPT,
 	EVENT_RSS,     /* resident memory of the process was measured */
 	EVENT_LOST,    /* the tracer could not record something here */
+	EVENT_MARKER,  /* the program called for a mark in the trace */
 };
 
 /* Which function of the program's allocator was called. */

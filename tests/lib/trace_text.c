@@ -52,6 +52,9 @@ static void text_body(FILE *out, const struct event *event)
 		fprintf(out, "lost %" PRIu64 " reason=%" PRIu64, event->size,
 			event->a);
 		break;
+	case EVENT_MARKER:
+		fputs("marker", out);
+		break;
 	}
 }
 

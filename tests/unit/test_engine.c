@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -415,12 +416,181 @@ static void many_blocks_are_found_again(void **state)
 	live_done(&live);
 }
 
+/* Makes reallocs of frees that an allocation follows, and of some that none
+   follows, as in a damaged trace. */
+static void make_reallocs(struct fake *fake)
+{
+	for (size_t lane = 0; lane < fake->lane_count; lane++) {
+		struct event *events = fake->events[lane];
+
+		for (size_t i = 0; i + 1 < fake->counts[lane]; i++) {
+			if (events[i].kind != EVENT_FREE || random_below(3) == 0)
+				continue;
+			events[i].call = CALL_REALLOC;
+			if (events[i + 1].kind == EVENT_ALLOC)
+				events[i + 1].call = CALL_REALLOC;
+		}
+	}
+}
+
+/* All records of a pass, by id. */
+struct record_list {
+	struct record *items;
+	size_t count;
+};
+
+static int list_record(void *context, const struct record *record)
+{
+	struct record_list *list = context;
+
+	list->items[record->id] = *record;
+	list->count++;
+	return 0;
+}
+
+/* What @list says about the chain of record @id, worked out from all records:
+   each must be freed by the realloc that made the next. */
+static void check_chain(const struct record_list *list, size_t id,
+			bool ends_known)
+{
+	const struct record *record = &list->items[id];
+	const struct record *first = record, *last = record;
+	uint32_t length = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct record *other = &list->items[i];
+
+		if (record->chain == 0 ? i != id : other->chain != record->chain)
+			continue;
+		if (length) {
+			assert_int_equal(last->free_call, CALL_REALLOC);
+			assert_int_equal(other->call, CALL_REALLOC);
+			assert_int_equal(last->free_thread, other->thread);
+			assert_true(last->free_order < other->alloc_order);
+		} else {
+			first = other;
+		}
+		assert_int_equal(other->chain_position, length);
+		last = other;
+		length++;
+	}
+	assert_int_equal(record->chain_first_size, first->size);
+	assert_int_equal(record->chain_first_tick, first->alloc_tick);
+	if (record->chain == 0)
+		assert_int_not_equal(record->free_call, CALL_REALLOC);
+	if (!ends_known && record->chain) {
+		assert_int_equal(record->chain_length, 0);
+		return;
+	}
+	assert_int_equal(record->chain_length, length);
+	assert_int_equal(record->chain_last_size, last->size);
+	assert_int_equal(record->chain_end_tick, last->free_tick);
+}
+
+static void chains_are_known_in_the_second_pass(void **state)
+{
+	static struct fake fake;
+	static struct record records[LANES * EVENTS_MAX];
+	struct record_list list = { .items = records };
+	const struct engine_observer observer = { .context = &list,
+						  .record = list_record };
+	struct run run = { .first_tick = 100, .last_tick = 9000, .tick_ns = 1 };
+	size_t linked = 0;
+
+	(void)state;
+	for (uint32_t seed = 1; seed <= 40; seed++) {
+		struct stacks stacks;
+		struct engine *engine;
+		fake_fill(&fake, seed, 1 + seed % LANES, 20 + seed * 5);
+		make_reallocs(&fake);
+		make_stacks(&stacks);
+		engine = engine_new(&fake.input, &run, &stacks);
+		assert_int_equal(engine_keep_chains(engine, "/tmp"), 0);
+		for (int pass = 0; pass < 3; pass++) {
+			list.count = 0;
+			assert_int_equal(engine_pass(engine, &observer, 1,
+						     NULL),
+					 0);
+			for (size_t i = 0; i < list.count; i++) {
+				check_chain(&list, i, pass > 0);
+				linked += records[i].chain_position > 1;
+			}
+		}
+		engine_free(engine);
+		stacks_done(&stacks);
+	}
+	assert_true(linked > 20);
+}
+
+static void chains_need_a_place_for_their_ends(void **state)
+{
+	static struct fake fake;
+	struct run run = { .tick_ns = 1 };
+	struct stacks stacks;
+	struct engine *engine;
+
+	(void)state;
+	fake_fill(&fake, 1, 1, 1);
+	make_stacks(&stacks);
+	engine = engine_new(&fake.input, &run, &stacks);
+	assert_int_equal(engine_keep_chains(engine, "/nonexistent"), -ENOENT);
+	engine_free(engine);
+	stacks_done(&stacks);
+}
+
+/* Two stacks; the second holds its most twice, the first never any bytes. */
+static void groups_know_when_they_held_most(void **state)
+{
+	static struct fake fake;
+	struct run run = { .first_tick = 0, .last_tick = 10, .tick_ns = 1 };
+	const struct event events[] = {
+		{ .kind = EVENT_ALLOC, .tick = 1, .addr = 16, .stack = 1 },
+		{ .kind = EVENT_ALLOC, .tick = 2, .addr = 32, .size = 7,
+		  .stack = 2 },
+		{ .kind = EVENT_ALLOC, .tick = 3, .addr = 48, .size = 3,
+		  .stack = 2 },
+		{ .kind = EVENT_FREE, .tick = 4, .addr = 48 },
+		{ .kind = EVENT_MARKER, .tick = 4 },
+		{ .kind = EVENT_ALLOC, .tick = 5, .addr = 48, .size = 3,
+		  .stack = 2 },
+	};
+	static struct record records[4];
+	struct record_list list = { .items = records };
+	const struct engine_observer observer = { .context = &list,
+						  .record = list_record };
+	const struct group *groups;
+	struct stacks stacks;
+	struct engine *engine;
+
+	(void)state;
+	fake_fill(&fake, 1, 1, 0);
+	memcpy(fake.events[0], events, sizeof(events));
+	fake.counts[0] = sizeof(events) / sizeof(events[0]);
+	make_stacks(&stacks);
+	engine = engine_new(&fake.input, &run, &stacks);
+	assert_int_equal(engine_pass(engine, &observer, 1, NULL), 0);
+	groups = engine_groups(engine)->items;
+	assert_int_equal(groups[0].max_live_bytes, 0);
+	assert_int_equal(groups[0].max_live_tick, 0);
+	assert_int_equal(groups[1].max_live_bytes, 10);
+	assert_int_equal(groups[1].max_live_tick, 3);
+	assert_int_equal(groups[1].max_live_order, 2);
+	assert_int_equal(engine_totals(engine)->markers, 1);
+	assert_int_equal(records[2].marker, 0);
+	assert_int_equal(records[3].marker, 1);
+	engine_free(engine);
+	stacks_done(&stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(engine_equals_slow_engine),
 		cmocka_unit_test(empty_trace_has_no_peak),
 		cmocka_unit_test(realloc_extends_the_chain),
+		cmocka_unit_test(chains_are_known_in_the_second_pass),
+		cmocka_unit_test(chains_need_a_place_for_their_ends),
+		cmocka_unit_test(groups_know_when_they_held_most),
 		cmocka_unit_test(many_blocks_are_found_again),
 	};
 
