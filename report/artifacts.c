@@ -472,7 +472,7 @@ int artifacts_write_view(struct pipeline *pipeline,
 				       .of_view = of_view };
 	const struct spec_view *view = pipeline->spec->views;
 	bool is_of_run = format->subject == SUBJECT_TIMELINE &&
-			 !view->has_filter && view->title == view->name;
+			 view->filter.count == 0 && view->title == view->name;
 	const struct figure *figure =
 		is_of_run ? trace_timeline(&artifacts)
 			  : view_figure(&artifacts, 0, format->subject);

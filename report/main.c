@@ -22,7 +22,7 @@
 
 static void complain(const struct diag *diag)
 {
-	char text[2048];
+	char text[4096];
 
 	diag_format(diag, text, sizeof(text));
 	fprintf(stderr, PROGRAM ": %s\n", text);

@@ -68,17 +68,19 @@ static bool needs_histogram(const struct spec_view *view)
 	return wants(view, SUBJECT_SIZES) || wants(view, SUBJECT_LIFETIMES);
 }
 
-/* Whether the peak must be known before the records of @view are looked at. */
-static bool needs_peak(const struct spec_view *view)
+/* What a first pass must find before the records of @view are looked at: a set
+   of NEED_*. */
+static unsigned view_needs(const struct spec_view *view)
 {
-	return filter_needs_peak(&view->filter) || view->cost == COST_PEAK ||
-	       needs_histogram(view);
+	bool needs_peak = view->cost == COST_PEAK || needs_histogram(view);
+
+	return filter_needs(&view->filter) | (needs_peak ? NEED_PEAK : 0);
 }
 
 /* Whether yet another pass must add up the levels of @view. */
 static bool needs_levels(const struct spec_view *view)
 {
-	return view->has_filter && wants(view, SUBJECT_TIMELINE);
+	return view->filter.count > 0 && wants(view, SUBJECT_TIMELINE);
 }
 
 static int view_prepare(struct pipeline *pipeline, size_t index,
@@ -90,6 +92,7 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.run = &pipeline->run,
 		.stacks = &pipeline->stacks,
 		.symbols = pipeline->symbols,
+		.groups = engine_groups(pipeline->engine),
 		.peak_tick = totals->peak_tick,
 		.peak_order = totals->peak_order,
 	};
@@ -116,7 +119,8 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		if (diag && !diag->file[0]) {
 			snprintf(diag->file, sizeof(diag->file), "%s",
 				 pipeline->spec->path);
-			diag->line = spec->line;
+			if (!diag->line)
+				diag->line = spec->line;
 			diag->offset = DIAG_NO_OFFSET;
 		}
 		return -EINVAL;
@@ -125,7 +129,8 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 	return pipeline->views[index] ? 0 : -ENOMEM;
 }
 
-/* One pass; @second takes the views that had to wait for the peak. */
+/* One pass; @second takes the views that had to wait for what the first one
+   finds. */
 static int pass(struct pipeline *pipeline, bool second, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
@@ -141,7 +146,7 @@ static int pass(struct pipeline *pipeline, bool second, struct diag *diag)
 			.context = &pipeline->maps, .event = maps_add
 		};
 	for (size_t i = 0; status == 0 && i < spec->view_count; i++) {
-		if (needs_peak(&spec->views[i]) != second)
+		if ((view_needs(&spec->views[i]) != 0) != second)
 			continue;
 		status = view_prepare(pipeline, i, diag);
 		observers[count++] = (struct engine_observer){
@@ -212,12 +217,26 @@ static void phase(struct pipeline *pipeline, int number, int count)
 		       count > 1 && text ? text : "reading");
 }
 
+/* How chains end is kept in the first pass for the second. */
+static int keep_chains(struct pipeline *pipeline, struct diag *diag)
+{
+	const char *directory = source_scratch_directory();
+	int status = engine_keep_chains(pipeline->engine, directory);
+
+	if (status < 0)
+		diag_set(diag, status, directory, DIAG_NO_OFFSET,
+			 "no temporary file can be made here: %s",
+			 strerror(-status));
+	return status;
+}
+
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
-	bool after_peak = false, levels = false;
+	unsigned needs = 0;
+	bool levels = false;
 	int number = 1, count;
-	int status;
+	int status = 0;
 
 	pipeline->filters =
 		calloc(spec->view_count + 1, sizeof(*pipeline->filters));
@@ -226,15 +245,18 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	if (!pipeline->filters || !pipeline->views)
 		return -ENOMEM;
 	for (size_t i = 0; i < spec->view_count; i++) {
-		after_peak |= needs_peak(&spec->views[i]);
+		needs |= view_needs(&spec->views[i]);
 		levels |= needs_levels(&spec->views[i]);
 	}
-	count = 1 + after_peak + levels;
+	count = 1 + (needs != 0) + levels;
 	engine_set_progress(pipeline->engine, progress_share,
 			    &pipeline->progress);
 	phase(pipeline, number++, count);
-	status = pass(pipeline, false, diag);
-	if (status == 0 && after_peak) {
+	if (needs & NEED_CHAINS)
+		status = keep_chains(pipeline, diag);
+	if (status == 0)
+		status = pass(pipeline, false, diag);
+	if (status == 0 && needs) {
 		phase(pipeline, number++, count);
 		status = pass(pipeline, true, diag);
 	}

@@ -53,7 +53,7 @@ struct reading {
 	uint32_t report_line; /* of [report], 0 before it */
 	struct spec_view *view;
 	size_t view_capacity;
-	uint64_t seen;
+	struct section_seen seen;
 };
 
 static int view_close(const struct reading *reading)
@@ -166,7 +166,7 @@ static int section_begin(struct reading *reading, const char *name)
 	if (status < 0)
 		return status;
 	memcpy(kind, name, kind_len);
-	reading->seen = 0;
+	reading->seen = (struct section_seen){ 0 };
 	if (strcmp(name, "report") == 0)
 		return report_begin(reading);
 	if (strcmp(kind, "view") == 0)
@@ -408,7 +408,7 @@ static int percent_check(const char *text, const struct place *place)
 }
 
 /* @pair: "key=value", modified. */
-static int pair_set(struct spec *spec, char *pair, uint64_t *seen,
+static int pair_set(struct spec *spec, char *pair, struct section_seen *seen,
 		    const struct place *place)
 {
 	char *value = strchr(pair, '=');
@@ -437,7 +437,8 @@ static int query_read(struct spec *spec, const char *query,
 {
 	struct spec_view *view = arena_alloc(&spec->arena, sizeof(*view));
 	char *copy = arena_copy(&spec->arena, query, strlen(query));
-	uint64_t seen = 0;
+	struct section_seen seen = { 0 };
+	bool has_keys = false;
 	char *pair;
 	int status = 0;
 
@@ -449,9 +450,11 @@ static int query_read(struct spec *spec, const char *query,
 	spec->views = view;
 	spec->view_count = 1;
 	while (status == 0 && (pair = strsep(&copy, "&")))
-		if (pair[0])
+		if (pair[0]) {
+			has_keys = true;
 			status = pair_set(spec, pair, &seen, place);
-	if (status == 0 && seen && artifact_is_of_trace(artifact))
+		}
+	if (status == 0 && has_keys && artifact_is_of_trace(artifact))
 		status = place_fail(place, -EINVAL,
 				    "%s is about the whole trace: no key "
 				    "applies to it",

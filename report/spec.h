@@ -27,13 +27,11 @@ enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
  * @count: rows of allocations and groups, SORT_NO_COUNT for all
  * @skip:  rows before them
  * @cost, @direction: of trees
- * @has_filter: a filter key is set
  */
 struct spec_view {
 	const char *name;
 	const char *title;
 	struct filter_spec filter;
-	bool has_filter;
 	enum sort_by sort_by;
 	enum sort_order order;
 	bool has_order;

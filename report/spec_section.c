@@ -12,7 +12,7 @@
 #include "report/filter/choice.h"
 #include "report/spec_keys.h"
 
-enum { NAMES_MAX = 64, HINT_BYTES = 960 };
+enum { NAMES_MAX = 128, HINT_BYTES = 2048 };
 
 int place_fail(const struct place *place, int status, const char *format, ...)
 {
@@ -51,15 +51,24 @@ static int unknown_key(const struct place *place, const char *key,
 			  hint);
 }
 
+static bool seen_before(struct section_seen *seen, size_t index)
+{
+	uint64_t bit = UINT64_C(1) << index % 64;
+	uint64_t *word = &seen->bits[index / 64];
+	bool before = *word & bit;
+
+	assert(index / 64 < sizeof(seen->bits) / sizeof(seen->bits[0]));
+	*word |= bit;
+	return before;
+}
+
 /* The checks that all keys share. @kind: what the key takes. */
 static int key_check(struct spec *spec, const char *key, const char *value,
-		     const char *kind, size_t index, uint64_t *seen,
-		     const struct place *place)
+		     const char *kind, bool may_repeat, size_t index,
+		     struct section_seen *seen, const struct place *place)
 {
-	assert(index < 64);
-	if (*seen & UINT64_C(1) << index)
+	if (seen_before(seen, index) && !may_repeat)
 		return place_fail(place, -EINVAL, "%s stands twice", key);
-	*seen |= UINT64_C(1) << index;
 	if (!value[0])
 		return place_fail(place, -EINVAL,
 				  "%s has no value; allowed: %s = %s", key, key,
@@ -68,7 +77,7 @@ static int key_check(struct spec *spec, const char *key, const char *value,
 }
 
 int section_report_set(struct spec *spec, const char *key, const char *value,
-		       uint64_t *seen, const struct place *place)
+		       struct section_seen *seen, const struct place *place)
 {
 	const char *names[NAMES_MAX] = { NULL };
 	struct diag found;
@@ -81,8 +90,8 @@ int section_report_set(struct spec *spec, const char *key, const char *value,
 		names[i] = row->name;
 		if (strcmp(row->name, key) != 0)
 			continue;
-		status = key_check(spec, key, value, row->value, i, seen,
-				   place);
+		status = key_check(spec, key, value, row->value, false, i,
+				   seen, place);
 		if (status < 0)
 			return status;
 		status = row->set(spec, value, &found);
@@ -94,55 +103,88 @@ int section_report_set(struct spec *spec, const char *key, const char *value,
 	return unknown_key(place, key, " in [report]", names);
 }
 
-/* Position of @key among the view keys and, after them, the filter keys; -1
-   with the allowed ones in @names. */
-static int view_key_index(const char *key, bool is_query, const char **names)
+/* Fills @names with the keys that @is_query and the section allow. */
+static void view_key_names(bool is_query, const char **names)
 {
 	size_t count = 0;
 
-	assert(view_key_count + filter_key_count < NAMES_MAX);
-	for (size_t i = 0; i < view_key_count; i++) {
-		if (is_query && !view_keys[i].in_query)
-			continue;
-		if (strcmp(view_keys[i].name, key) == 0)
-			return (int)i;
-		names[count++] = view_keys[i].name;
-	}
+	for (size_t i = 0; i < view_key_count; i++)
+		if (!is_query || view_keys[i].in_query)
+			names[count++] = view_keys[i].name;
 	for (size_t i = 0; i < filter_key_count; i++) {
-		if (strcmp(filter_keys[i].name, key) == 0)
-			return (int)(view_key_count + i);
 		names[count++] = filter_keys[i].name;
+		if (filter_keys[i].negated)
+			names[count++] = filter_keys[i].negated;
 	}
-	return -1;
+	assert(count < NAMES_MAX);
+	names[count] = NULL;
+}
+
+static const struct view_key *view_key_find(const char *name, bool is_query)
+{
+	for (size_t i = 0; i < view_key_count; i++)
+		if ((!is_query || view_keys[i].in_query) &&
+		    strcmp(view_keys[i].name, name) == 0)
+			return &view_keys[i];
+	return NULL;
+}
+
+static int unknown_view_key(const struct place *place, const char *key,
+			    bool is_query)
+{
+	const char *names[NAMES_MAX];
+	const char *why = filter_key_refusal(key);
+
+	if (why)
+		return place_fail(place, -EINVAL, "there is no key %s: %s", key,
+				  why);
+	view_key_names(is_query, names);
+	return unknown_key(place, key, is_query ? "" : " in [view]", names);
+}
+
+/* A key of the table filter_keys; its opposite is a key of its own. */
+static int filter_key_set(struct spec *spec, struct filter_spec *filter,
+			  const struct filter_key *row, bool is_negated,
+			  const char *value, struct section_seen *seen,
+			  const struct place *place)
+{
+	const char *name = is_negated ? row->negated : row->name;
+	size_t index = view_key_count + 2 * (size_t)(row - filter_keys) +
+		       is_negated;
+	struct diag found;
+	int status = key_check(spec, name, value, row->value, row->repeats,
+			       index, seen, place);
+
+	if (status < 0)
+		return status;
+	status = filter_spec_set(filter, row, is_negated, value, place->line,
+				 &spec->arena, &found);
+	return status < 0 ? place_fail(place, status, "%s: %s", name,
+				       found.text)
+			  : 0;
 }
 
 int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
-		     const char *value, uint64_t *seen,
+		     const char *value, struct section_seen *seen,
 		     const struct place *place)
 {
-	const char *names[NAMES_MAX] = { NULL };
 	bool is_query = place->line == 0;
-	int index = view_key_index(key, is_query, names);
-	bool is_filter = index >= (int)view_key_count;
-	size_t row = (size_t)index - (is_filter ? view_key_count : 0);
+	const struct view_key *row = view_key_find(key, is_query);
+	bool is_negated;
+	const struct filter_key *filter = filter_key_find(key, &is_negated);
 	struct diag found;
 	int status;
 
-	if (index < 0)
-		return unknown_key(place, key, is_query ? "" : " in [view]",
-				   names);
-	status = key_check(spec, key, value,
-			   is_filter ? filter_keys[row].value
-				     : view_keys[row].value,
-			   (size_t)index, seen, place);
+	if (filter)
+		return filter_key_set(spec, &view->filter, filter, is_negated,
+				      value, seen, place);
+	if (!row)
+		return unknown_view_key(place, key, is_query);
+	status = key_check(spec, key, value, row->value, false,
+			   (size_t)(row - view_keys), seen, place);
 	if (status < 0)
 		return status;
-	view->has_filter |= is_filter;
-	if (is_filter)
-		status = filter_keys[row].set(&view->filter, value,
-					      &spec->arena, &found);
-	else
-		status = view_keys[row].set(view, value, &spec->arena, &found);
+	status = row->set(view, value, &spec->arena, &found);
 	return status < 0 ? place_fail(place, status, "%s: %s", key, found.text)
 			  : 0;
 }

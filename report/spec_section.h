@@ -10,6 +10,11 @@
 
 #include "report/spec.h"
 
+/* Keys of one section met so far, zeroed at its beginning: a bit each. */
+struct section_seen {
+	uint64_t bits[4];
+};
+
 /* What messages point at. @line is 0 for --view. */
 struct place {
 	const char *path;
@@ -29,16 +34,16 @@ int section_text_check(struct spec *spec, const char *text,
 /**
  * section_report_set() - one key of [report]
  * @key, @value: as written, trimmed
- * @seen: bits of the section's keys met so far, 0 at its beginning
+ * @seen: keys of the section met so far
  *
  * Return: 0; -EINVAL for an unknown or repeated key or a bad value; -ENOMEM.
  */
 int section_report_set(struct spec *spec, const char *key, const char *value,
-		       uint64_t *seen, const struct place *place);
+		       struct section_seen *seen, const struct place *place);
 
 /* The same for a key of [view NAME] or of --view. */
 int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
-		     const char *value, uint64_t *seen,
+		     const char *value, struct section_seen *seen,
 		     const struct place *place);
 
 /* Fills in what was not said and checks what keys say together. @place: the

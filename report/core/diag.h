@@ -25,7 +25,7 @@ struct diag {
 	char file[512];
 	uint64_t offset;
 	uint32_t line;
-	char text[1024];
+	char text[2560];
 };
 
 /**

@@ -420,13 +420,30 @@ bool units_parse_seconds(const char *text, double *ret)
 	return true;
 }
 
+static bool parse_percent(const char *text, struct decimal *ret)
+{
+	text = read_decimal(text, ret);
+	return text && strcmp(skip_blanks(text), "%") == 0;
+}
+
 bool units_parse_percent(const char *text, double *ret)
 {
 	struct decimal decimal;
 
-	text = read_decimal(text, &decimal);
-	if (!text || strcmp(skip_blanks(text), "%") != 0)
+	if (!parse_percent(text, &decimal))
 		return false;
 	*ret = decimal_value(&decimal) / 100;
+	return true;
+}
+
+bool units_parse_percent_exact(const char *text, uint64_t *ret_digits,
+			       unsigned *ret_places)
+{
+	struct decimal decimal;
+
+	if (!parse_percent(text, &decimal))
+		return false;
+	*ret_digits = decimal.digits;
+	*ret_places = decimal.places;
 	return true;
 }

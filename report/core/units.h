@@ -45,6 +45,11 @@ bool units_parse_seconds(const char *text, double *ret);
 /* "12.5%" -> 0.125.  Any number of percent from 0 on. */
 bool units_parse_percent(const char *text, double *ret);
 
+/* "12.5%" -> 125, 1: @ret_digits / 10^@ret_places percent.  At most 9 places
+   are kept. */
+bool units_parse_percent_exact(const char *text, uint64_t *ret_digits,
+			       unsigned *ret_places);
+
 /* Decimal or 0x hex. */
 bool units_parse_integer(const char *text, uint64_t *ret);
 

@@ -8,7 +8,7 @@
 #include "report/core/diag.h"
 #include "report/core/text.h"
 
-enum { HINT_BYTES = 900 };
+enum { HINT_BYTES = 2048 };
 
 void choice_list(const char *const *words, char *buf, size_t size)
 {

@@ -1,176 +1,388 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of filter keys and how their values are read. */
+/* The table of filter keys, and terms made of them. */
 #include <errno.h>
 #include <string.h>
 
 #include "report/core/arena.h"
 #include "report/core/diag.h"
-#include "report/core/units.h"
-#include "report/filter/choice.h"
 #include "report/filter/filter.h"
-#include "report/filter/stack_regex.h"
+#include "report/filter/value.h"
 
-static const char *const lifetime_names[] = {
+static const char *const lifetime_words[] = {
 	[LIFETIME_ALL] = "all",
 	[LIFETIME_ONLY_LEAKED] = "only_leaked",
 	[LIFETIME_ONLY_TEMPORARY] = "only_temporary",
+	[LIFETIME_NOT_FREED_IN_RANGE] =
+		"only_not_deallocated_in_current_range",
+	[LIFETIME_FREED_IN_RANGE] = "only_deallocated_in_current_range",
+	[LIFETIME_WHOLE_GROUP_LEAKED] = "only_whole_group_leaked",
+	[LIFETIME_CHAIN_LEAKED] = "only_chain_leaked",
 	NULL,
 };
 
-static int set_lifetime(struct filter_spec *spec, const char *value,
-			struct arena *arena, struct diag *diag)
-{
-	int found = choice_find(value, lifetime_names, "a lifetime", diag);
+static const char *const temporary_words[] = {
+	[TEMPORARY_HEAPTRACK] = "heaptrack",
+	[TEMPORARY_FREED] = "freed",
+	NULL,
+};
 
-	(void)arena;
-	if (found < 0)
-		return found;
-	spec->lifetime = (enum filter_lifetime)found;
-	return 0;
-}
-
-static int time_point_parse(struct time_point *ret, const char *value,
-			    struct diag *diag)
-{
-	double number;
-
-	if (strcmp(value, "peak") == 0) {
-		*ret = (struct time_point){ TIME_PEAK, 0 };
-		return 0;
-	}
-	if (units_parse_percent(value, &number)) {
-		*ret = (struct time_point){ TIME_SHARE, number };
-		return 0;
-	}
-	if (units_parse_seconds(value, &number)) {
-		*ret = (struct time_point){ TIME_SECONDS, number };
-		return 0;
-	}
-	return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-			"\"%s\" is not a time; allowed: seconds from the start "
-			"(1.5, 250ms, 1h30m), a share of the run (12.5%%), "
-			"peak",
-			value);
-}
-
-static int set_from(struct filter_spec *spec, const char *value,
-		    struct arena *arena, struct diag *diag)
-{
-	(void)arena;
-	return time_point_parse(&spec->from, value, diag);
-}
-
-static int set_to(struct filter_spec *spec, const char *value,
-		  struct arena *arena, struct diag *diag)
-{
-	(void)arena;
-	return time_point_parse(&spec->to, value, diag);
-}
-
-static int set_alive_at(struct filter_spec *spec, const char *value,
-			struct arena *arena, struct diag *diag)
-{
-	(void)arena;
-	return time_point_parse(&spec->alive_at, value, diag);
-}
-
-static int size_parse(uint64_t *ret, bool *ret_has, const char *value,
-		      struct diag *diag)
-{
-	if (!units_parse_bytes(value, ret))
-		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-				"\"%s\" is not a number of bytes; allowed: "
-				"4096, 64KiB, 10MB, 0x1000",
-				value);
-	*ret_has = true;
-	return 0;
-}
-
-static int set_size_min(struct filter_spec *spec, const char *value,
-			struct arena *arena, struct diag *diag)
-{
-	(void)arena;
-	return size_parse(&spec->size_min, &spec->has_size_min, value, diag);
-}
-
-static int set_size_max(struct filter_spec *spec, const char *value,
-			struct arena *arena, struct diag *diag)
-{
-	(void)arena;
-	return size_parse(&spec->size_max, &spec->has_size_max, value, diag);
-}
-
-static int regex_copy(const char **ret, const char *value, struct arena *arena,
-		      struct diag *diag)
-{
-	const char *copy;
-	int status = stack_regex_check(value, diag);
-
-	if (status < 0)
-		return status;
-	copy = arena_copy(arena, value, strlen(value));
-	if (!copy)
-		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,
-				"out of memory");
-	*ret = copy;
-	return 0;
-}
-
-static int set_function_regex(struct filter_spec *spec, const char *value,
-			      struct arena *arena, struct diag *diag)
-{
-	return regex_copy(&spec->function_regex, value, arena, diag);
-}
-
-static int set_negative_function_regex(struct filter_spec *spec,
-				       const char *value, struct arena *arena,
-				       struct diag *diag)
-{
-	return regex_copy(&spec->negative_function_regex, value, arena, diag);
-}
+#define ROW(subject_, test_, kind_)                                            \
+	.subject = SUBJECT_##subject_, .test = TEST_##test_,                   \
+	.kind = KIND_##kind_
+#define MIN(subject, kind) ROW(subject, MIN, kind)
+#define MAX(subject, kind) ROW(subject, MAX, kind)
+#define IS(subject, kind)  ROW(subject, IS, kind)
+#define NOT(subject, kind) ROW(subject, NOT, kind)
+#define ANY(subject, kind) ROW(subject, ANY, kind)
+#define OFTEN .repeats = true
 
 const struct filter_key filter_keys[] = {
-	{ "from", "TIME", "allocated at this moment or later", set_from },
-	{ "to", "TIME", "allocated at this moment or earlier", set_to },
+	{ "from", "TIME", "allocated at this moment or later",
+	  MIN(FROM, TIME) },
+	{ "to", "TIME", "allocated at this moment or earlier",
+	  MAX(TO, TIME) },
 	{ "alive_at", "TIME", "allocated by then and not yet freed",
-	  set_alive_at },
-	{ "lifetime", "WORD", "all, only_leaked or only_temporary (freed)",
-	  set_lifetime },
-	{ "size_min", "BYTES", "requested size is this or more", set_size_min },
-	{ "size_max", "BYTES", "requested size is this or less", set_size_max },
+	  IS(ALIVE_AT, TIME), .negated = "not_alive_at" },
+	{ "alive_at_2", "TIME", "alive at a second moment as well",
+	  IS(ALIVE_AT, TIME), .negated = "not_alive_at_2" },
+	{ "lifetime", "WORD", "only_leaked, only_temporary (freed), …",
+	  IS(LIFETIME_WORD, WORD), .negated = "not_lifetime",
+	  .words = lifetime_words, .what = "a lifetime" },
+	{ "lifetime_min", "DURATION", "lived this long or longer",
+	  MIN(LIFETIME, DURATION) },
+	{ "lifetime_max", "DURATION", "lived this long or shorter",
+	  MAX(LIFETIME, DURATION) },
+	{ "temporary", "WORD", "heaptrack (freed at once) or freed",
+	  IS(TEMPORARY, WORD), .negated = "not_temporary",
+	  .words = temporary_words, .what = "a meaning of temporary" },
+	{ "size_min", "BYTES", "requested size is this or more",
+	  MIN(SIZE, BYTES) },
+	{ "size_max", "BYTES", "requested size is this or less",
+	  MAX(SIZE, BYTES) },
+	{ "usable_size_min", "BYTES", "usable size is this or more",
+	  MIN(USABLE_SIZE, BYTES) },
+	{ "usable_size_max", "BYTES", "usable size is this or less",
+	  MAX(USABLE_SIZE, BYTES) },
+	{ "address_min", "NUMBER", "begins at this address or above",
+	  MIN(ADDRESS, NUMBER) },
+	{ "address_max", "NUMBER", "begins at this address or below",
+	  MAX(ADDRESS, NUMBER) },
+	{ "first_size_min", "BYTES", "first of its realloc chain: this or more",
+	  MIN(FIRST_SIZE, BYTES) },
+	{ "first_size_max", "BYTES", "first of its realloc chain: this or less",
+	  MAX(FIRST_SIZE, BYTES) },
+	{ "last_size_min", "BYTES", "last of its realloc chain: this or more",
+	  MIN(LAST_SIZE, BYTES) },
+	{ "last_size_max", "BYTES", "last of its realloc chain: this or less",
+	  MAX(LAST_SIZE, BYTES) },
+	{ "chain_length_min", "NUMBER", "its chain has this many or more",
+	  MIN(CHAIN_LENGTH, NUMBER) },
+	{ "chain_length_max", "NUMBER", "its chain has this many or fewer",
+	  MAX(CHAIN_LENGTH, NUMBER) },
+	{ "position_in_chain_min", "NUMBER", "this many reallocs before it",
+	  MIN(POSITION_IN_CHAIN, NUMBER) },
+	{ "position_in_chain_max", "NUMBER", "no more reallocs before it",
+	  MAX(POSITION_IN_CHAIN, NUMBER) },
+	{ "chain_lifetime_min", "DURATION", "its chain lived this or longer",
+	  MIN(CHAIN_LIFETIME, DURATION) },
+	{ "chain_lifetime_max", "DURATION", "its chain lived this or shorter",
+	  MAX(CHAIN_LIFETIME, DURATION) },
+	{ "group_allocations_min", "NUMBER", "its call stack made this many",
+	  MIN(GROUP_ALLOCATIONS, NUMBER) },
+	{ "group_allocations_max", "NUMBER", "its call stack made no more",
+	  MAX(GROUP_ALLOCATIONS, NUMBER) },
+	{ "group_leaked_allocations_min", "QUOTA",
+	  "its call stack leaked this many, or percent",
+	  MIN(GROUP_LEAKED, QUOTA) },
+	{ "group_leaked_allocations_max", "QUOTA",
+	  "its call stack leaked no more, or percent",
+	  MAX(GROUP_LEAKED, QUOTA) },
+	{ "group_interval_min", "SPAN", "its call stack's first to last: or more",
+	  MIN(GROUP_INTERVAL, SPAN) },
+	{ "group_interval_max", "SPAN", "its call stack's first to last: or less",
+	  MAX(GROUP_INTERVAL, SPAN) },
+	{ "group_max_total_usage_first_seen_min", "TIME",
+	  "its call stack held most then or later",
+	  MIN(GROUP_MAX_USAGE, TIME) },
+	{ "group_max_total_usage_first_seen_max", "TIME",
+	  "its call stack held most then or earlier",
+	  MAX(GROUP_MAX_USAGE, TIME) },
+	{ "marker", "LIST", "allocated after so many markers",
+	  IS(MARKER, NUMBERS), OFTEN, .negated = "not_marker" },
+	{ "backtraces", "LIST", "allocated by one of these backtraces",
+	  IS(BACKTRACE, NUMBERS), OFTEN, .negated = "not_backtraces" },
+	{ "deallocation_backtraces", "LIST", "freed by one of these backtraces",
+	  IS(FREE_BACKTRACE, NUMBERS), OFTEN,
+	  .negated = "not_deallocation_backtraces" },
+	{ "thread", "LIST", "allocated by one of these threads",
+	  IS(THREAD, NUMBERS), OFTEN, .negated = "not_thread" },
+	{ "thread_name", "REGEX", "name of the allocating thread matches",
+	  IS(THREAD_NAME, REGEX), OFTEN, .negated = "not_thread_name" },
+	{ "backtrace_depth_min", "NUMBER", "this many frames or more",
+	  MIN(DEPTH, NUMBER) },
+	{ "backtrace_depth_max", "NUMBER", "this many frames or fewer",
+	  MAX(DEPTH, NUMBER) },
 	{ "function_regex", "REGEX", "some frame's function matches",
-	  set_function_regex },
+	  IS(FUNCTION, REGEX), OFTEN },
+	{ "source_regex", "REGEX", "some frame's source path matches",
+	  IS(SOURCE, REGEX), OFTEN },
+	{ "library_regex", "REGEX", "some frame's library matches",
+	  IS(LIBRARY, REGEX), OFTEN },
 	{ "negative_function_regex", "REGEX", "no frame's function matches",
-	  set_negative_function_regex },
+	  NOT(FUNCTION, REGEX), OFTEN },
+	{ "negative_source_regex", "REGEX", "no frame's source path matches",
+	  NOT(SOURCE, REGEX), OFTEN },
+	{ "negative_library_regex", "REGEX", "no frame's library matches",
+	  NOT(LIBRARY, REGEX), OFTEN },
 };
 
 const size_t filter_key_count = sizeof(filter_keys) / sizeof(filter_keys[0]);
 
-const struct filter_key *filter_key_find(const char *name)
+const struct filter_key *filter_key_find(const char *name, bool *ret_negated)
 {
-	for (size_t i = 0; i < filter_key_count; i++)
-		if (strcmp(filter_keys[i].name, name) == 0)
-			return &filter_keys[i];
+	for (size_t i = 0; i < filter_key_count; i++) {
+		const struct filter_key *key = &filter_keys[i];
+		bool negated = key->negated && strcmp(key->negated, name) == 0;
+
+		if (!negated && strcmp(key->name, name) != 0)
+			continue;
+		if (ret_negated)
+			*ret_negated = negated;
+		return key;
+	}
 	return NULL;
+}
+
+/* Keys of bytehound that its users may try, and why they are not here. */
+const char *filter_key_refusal(const char *name)
+{
+	static const struct {
+		const char *name;
+		const char *why;
+	} rows[] = {
+		{ "mmaped", "a trace does not hold whether the allocator took "
+			    "a block from mmap (glibc: blocks of "
+			    "M_MMAP_THRESHOLD, 128KiB, and more); size_min "
+			    "and address_min come near it" },
+		{ "arena", "a trace does not hold the arena of a block; "
+			   "thread and address_min come near it" },
+		{ "jemalloc", "a trace does not hold which allocator a block "
+			      "is from; library_regex comes near it" },
+		{ "custom_filter", "there are no scripts here; filters are "
+				   "combined with use, use_any, not_use" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return rows[i].why;
+	return NULL;
+}
+
+static struct filter_term *term_push(struct filter_spec *spec,
+				     struct arena *arena)
+{
+	size_t capacity = spec->capacity ? spec->capacity * 2 : 8;
+	struct filter_term *grown;
+
+	if (spec->count == spec->capacity) {
+		grown = arena_array(arena, capacity, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		if (spec->count)
+			memcpy(grown, spec->terms,
+			       spec->count * sizeof(*grown));
+		spec->terms = grown;
+		spec->capacity = capacity;
+	}
+	return &spec->terms[spec->count++];
+}
+
+int filter_spec_set(struct filter_spec *spec, const struct filter_key *key,
+		    bool is_negated, const char *value, uint32_t line,
+		    struct arena *arena, struct diag *diag)
+{
+	struct filter_term term = {
+		.key = key,
+		.is_negated = is_negated,
+		.line = line,
+	};
+	struct filter_term *slot;
+	int status = value_parse(&term.value, key, value, arena, diag);
+
+	if (status < 0)
+		return status;
+	term.written = arena_copy(arena, value, strlen(value));
+	slot = term_push(spec, arena);
+	if (!term.written || !slot)
+		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,
+				"out of memory");
+	*slot = term;
+	return 0;
+}
+
+const struct filter_term *filter_spec_find(const struct filter_spec *spec,
+					   const char *name)
+{
+	for (size_t i = 0; i < spec->count; i++)
+		if (strcmp(spec->terms[i].key->name, name) == 0 &&
+		    !spec->terms[i].is_negated)
+			return &spec->terms[i];
+	return NULL;
+}
+
+/* The upper bound that belongs to the lower bound @min, NULL if none is set. */
+static const struct filter_term *upper_of(const struct filter_spec *spec,
+					  const struct filter_term *min)
+{
+	enum filter_subject subject = min->key->subject == SUBJECT_FROM
+					      ? SUBJECT_TO
+					      : min->key->subject;
+
+	for (size_t i = 0; i < spec->count; i++)
+		if (spec->terms[i].key->test == TEST_MAX &&
+		    spec->terms[i].key->subject == subject)
+			return &spec->terms[i];
+	return NULL;
+}
+
+/* a/10^p > b/10^q, exactly. */
+static bool share_is_greater(struct filter_share a, struct filter_share b)
+{
+	__extension__ unsigned __int128 x = a.digits, y = b.digits;
+
+	for (; a.places < b.places; a.places++)
+		x *= 10;
+	for (; b.places < a.places; b.places++)
+		y *= 10;
+	return x > y;
+}
+
+/* Whether no value can reach @min without passing @max. */
+static bool is_above(const struct filter_term *min,
+		     const struct filter_term *max)
+{
+	const struct filter_value *a = &min->value, *b = &max->value;
+
+	switch (min->key->kind) {
+	case KIND_BYTES:
+	case KIND_NUMBER:
+		return a->number > b->number;
+	case KIND_QUOTA:
+		if (a->is_share != b->is_share)
+			return false;
+		return a->is_share ? share_is_greater(a->share, b->share)
+				   : a->number > b->number;
+	case KIND_TIME:
+	case KIND_DURATION:
+	case KIND_SPAN:
+		return a->time.kind == b->time.kind &&
+		       a->time.value > b->time.value;
+	case KIND_WORD:
+	case KIND_REGEX:
+	case KIND_NUMBERS:
+	case KIND_FILTERS:
+		break;
+	}
+	return false;
 }
 
 int filter_spec_check(const struct filter_spec *spec, struct diag *diag)
 {
-	if (spec->has_size_min && spec->has_size_max &&
-	    spec->size_min > spec->size_max)
-		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-				"size_min is greater than size_max: no "
-				"allocation could pass");
-	if (spec->from.kind == spec->to.kind &&
-	    spec->from.value > spec->to.value)
-		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-				"from is later than to: no allocation could "
-				"pass");
+	for (size_t i = 0; i < spec->count; i++) {
+		const struct filter_term *term = &spec->terms[i];
+		const struct filter_term *upper;
+
+		if (term->key->subject == SUBJECT_LIFETIME_WORD &&
+		    term->is_negated && term->value.number == LIFETIME_ALL)
+			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+					"not_lifetime = all: no allocation "
+					"could pass");
+		if (term->key->test != TEST_MIN)
+			continue;
+		upper = upper_of(spec, term);
+		if (upper && is_above(term, upper))
+			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+					"%s is %s than %s: no allocation could "
+					"pass",
+					term->key->name,
+					term->key->kind == KIND_TIME
+						? "later"
+						: "greater",
+					upper->key->name);
+	}
 	return 0;
 }
 
-bool filter_needs_peak(const struct filter_spec *spec)
+static unsigned lifetime_needs(uint64_t lifetime)
 {
-	return spec->from.kind == TIME_PEAK || spec->to.kind == TIME_PEAK ||
-	       spec->alive_at.kind == TIME_PEAK;
+	switch ((enum filter_lifetime)lifetime) {
+	case LIFETIME_WHOLE_GROUP_LEAKED:
+		return NEED_GROUPS;
+	case LIFETIME_CHAIN_LEAKED:
+		return NEED_CHAINS;
+	case LIFETIME_ALL:
+	case LIFETIME_ONLY_LEAKED:
+	case LIFETIME_ONLY_TEMPORARY:
+	case LIFETIME_NOT_FREED_IN_RANGE:
+	case LIFETIME_FREED_IN_RANGE:
+		break;
+	}
+	return 0;
+}
+
+static unsigned term_needs(const struct filter_term *term)
+{
+	switch (term->key->subject) {
+	case SUBJECT_LIFETIME_WORD:
+		return lifetime_needs(term->value.number);
+	case SUBJECT_LAST_SIZE:
+	case SUBJECT_CHAIN_LENGTH:
+	case SUBJECT_CHAIN_LIFETIME:
+		return NEED_CHAINS;
+	case SUBJECT_GROUP_ALLOCATIONS:
+	case SUBJECT_GROUP_LEAKED:
+	case SUBJECT_GROUP_INTERVAL:
+	case SUBJECT_GROUP_MAX_USAGE:
+		return NEED_GROUPS;
+	case SUBJECT_TEMPORARY:
+	case SUBJECT_FROM:
+	case SUBJECT_TO:
+	case SUBJECT_ALIVE_AT:
+	case SUBJECT_SIZE:
+	case SUBJECT_USABLE_SIZE:
+	case SUBJECT_ADDRESS:
+	case SUBJECT_LIFETIME:
+	case SUBJECT_THREAD:
+	case SUBJECT_THREAD_NAME:
+	case SUBJECT_MARKER:
+	case SUBJECT_BACKTRACE:
+	case SUBJECT_FREE_BACKTRACE:
+	case SUBJECT_POSITION_IN_CHAIN:
+	case SUBJECT_FIRST_SIZE:
+	case SUBJECT_FILTER:
+	case SUBJECT_DEPTH:
+	case SUBJECT_FUNCTION:
+	case SUBJECT_SOURCE:
+	case SUBJECT_LIBRARY:
+		break;
+	}
+	return 0;
+}
+
+unsigned filter_needs(const struct filter_spec *spec)
+{
+	unsigned needs = 0;
+
+	for (size_t i = 0; i < spec->count; i++) {
+		const struct filter_value *value = &spec->terms[i].value;
+
+		needs |= term_needs(&spec->terms[i]);
+		if (value->time.kind == TIME_PEAK)
+			needs |= NEED_PEAK;
+		for (size_t k = 0; k < value->filters.count; k++)
+			if (value->filters.items[k].spec)
+				needs |= filter_needs(
+					value->filters.items[k].spec);
+	}
+	return needs;
 }

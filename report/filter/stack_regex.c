@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/filter/stack_regex.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include <errno.h>
-#include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/core/diag.h"
 #include "report/core/vec.h"
 #include "report/event/stacks.h"
+#include "report/filter/pattern.h"
 #include "report/symbol/symbol.h"
-
-/*
- * A search stops here, so that a pattern such as (a+)+$ cannot hang a report:
- * at these limits a name costs at most some milliseconds.  Patterns without
- * nested repeats stay far below them, even on names of many kilobytes.
- */
-enum {
-	MATCH_LIMIT = 1000000,
-	DEPTH_LIMIT = 100000,
-	HEAP_LIMIT_KIB = 16 * 1024,
-	JIT_STACK_START = 32 * 1024,
-	JIT_STACK_MAX = 1024 * 1024,
-};
 
 enum answer { ANSWER_UNKNOWN, ANSWER_NO, ANSWER_YES };
 
@@ -34,16 +20,18 @@ struct answers {
 	size_t capacity;
 };
 
+struct patterns {
+	struct pattern **items;
+	size_t count;
+	size_t capacity;
+};
+
 struct stack_regex {
-	pcre2_code *code;
-	pcre2_match_data *data;
-	pcre2_match_context *context;
-	pcre2_jit_stack *jit_stack;
+	struct patterns texts[STACK_TEXT_COUNT];
 	const struct stacks *stacks;
 	struct symbols *symbols;
 	struct answers frames; /* by symbol_frame.id */
 	struct answers nodes;  /* by node number: it or a caller matches */
-	uint64_t failures;
 };
 
 static uint8_t answers_get(const struct answers *answers, size_t id)
@@ -64,100 +52,77 @@ static void answers_set(struct answers *answers, size_t id, bool yes)
 	answers->items[id] = yes ? ANSWER_YES : ANSWER_NO;
 }
 
-static pcre2_code *pattern_compile(const char *pattern, struct diag *diag)
-{
-	const uint32_t options =
-		PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
-	PCRE2_UCHAR message[256];
-	PCRE2_SIZE offset;
-	int error;
-	pcre2_code *code =
-		pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-			      options, &error, &offset, NULL);
-
-	if (!code) {
-		pcre2_get_error_message(error, message, sizeof(message));
-		diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-			 "\"%s\" is not a regular expression: %s, at byte "
-			 "%zu of it",
-			 pattern, (const char *)message, (size_t)offset);
-	}
-	return code;
-}
-
-int stack_regex_check(const char *pattern, struct diag *diag)
-{
-	pcre2_code *code = pattern_compile(pattern, diag);
-
-	if (!code)
-		return -EINVAL;
-	pcre2_code_free(code);
-	return 0;
-}
-
-/* Without JIT, or without its stack, PCRE2 interprets: slower, same answers. */
-static int context_make(struct stack_regex *regex)
-{
-	regex->data = pcre2_match_data_create(1, NULL);
-	regex->context = pcre2_match_context_create(NULL);
-	if (!regex->data || !regex->context)
-		return -ENOMEM;
-	pcre2_set_match_limit(regex->context, MATCH_LIMIT);
-	pcre2_set_depth_limit(regex->context, DEPTH_LIMIT);
-	pcre2_set_heap_limit(regex->context, HEAP_LIMIT_KIB);
-	if (pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE) != 0)
-		return 0;
-	regex->jit_stack =
-		pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MAX, NULL);
-	if (regex->jit_stack)
-		pcre2_jit_stack_assign(regex->context, NULL, regex->jit_stack);
-	return 0;
-}
-
-struct stack_regex *stack_regex_new(const char *pattern,
-				    const struct stacks *stacks,
-				    struct symbols *symbols, struct diag *diag)
+struct stack_regex *stack_regex_new(const struct stacks *stacks,
+				    struct symbols *symbols)
 {
 	struct stack_regex *regex = calloc(1, sizeof(*regex));
 
 	if (!regex)
-		goto no_memory;
+		return NULL;
 	regex->stacks = stacks;
 	regex->symbols = symbols;
-	regex->code = pattern_compile(pattern, diag);
-	if (!regex->code) {
-		stack_regex_free(regex);
-		return NULL;
-	}
-	if (context_make(regex) == 0)
-		return regex;
-	stack_regex_free(regex);
-no_memory:
-	diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET, "out of memory");
-	return NULL;
+	return regex;
+}
+
+int stack_regex_add(struct stack_regex *regex, enum stack_text text,
+		    const char *pattern, struct diag *diag)
+{
+	struct pattern **slot = vec_push(&regex->texts[text]);
+
+	if (!slot)
+		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,
+				"out of memory");
+	*slot = pattern_new(pattern, diag);
+	return *slot ? 0 : -EINVAL;
 }
 
 void stack_regex_free(struct stack_regex *regex)
 {
 	if (!regex)
 		return;
-	pcre2_jit_stack_free(regex->jit_stack);
-	pcre2_match_context_free(regex->context);
-	pcre2_match_data_free(regex->data);
-	pcre2_code_free(regex->code);
+	for (int text = 0; text < STACK_TEXT_COUNT; text++) {
+		for (size_t i = 0; i < regex->texts[text].count; i++)
+			pattern_free(regex->texts[text].items[i]);
+		vec_done(&regex->texts[text]);
+	}
 	vec_done(&regex->frames);
 	vec_done(&regex->nodes);
 	free(regex);
 }
 
-static bool name_matches(struct stack_regex *regex, const char *name)
+static const char *frame_text(const struct symbol_frame *frame,
+			      enum stack_text text)
 {
-	int found = pcre2_match(regex->code, (PCRE2_SPTR)name, strlen(name), 0,
-				0, regex->data, regex->context);
+	switch (text) {
+	case STACK_TEXT_FUNCTION:
+		return frame->function;
+	case STACK_TEXT_SOURCE:
+		return frame->file;
+	case STACK_TEXT_LIBRARY:
+		return frame->module[0] ? frame->module : NULL;
+	case STACK_TEXT_COUNT:
+		break;
+	}
+	return NULL;
+}
 
-	if (found < 0 && found != PCRE2_ERROR_NOMATCH)
-		regex->failures++;
-	return found >= 0;
+static bool any_matches(const struct patterns *patterns, const char *text)
+{
+	for (size_t i = 0; text && i < patterns->count; i++)
+		if (pattern_match(patterns->items[i], text))
+			return true;
+	return false;
+}
+
+static bool texts_match(struct stack_regex *regex,
+			const struct symbol_frame *frame)
+{
+	for (int text = 0; text < STACK_TEXT_COUNT; text++)
+		if (regex->texts[text].count &&
+		    !any_matches(&regex->texts[text],
+				 frame_text(frame, (enum stack_text)text)))
+			return false;
+	return true;
 }
 
 static bool frame_matches(struct stack_regex *regex,
@@ -168,7 +133,7 @@ static bool frame_matches(struct stack_regex *regex,
 
 	if (known != ANSWER_UNKNOWN)
 		return known == ANSWER_YES;
-	yes = name_matches(regex, frame->function);
+	yes = texts_match(regex, frame);
 	answers_set(&regex->frames, frame->id, yes);
 	return yes;
 }
@@ -217,5 +182,11 @@ bool stack_regex_match(struct stack_regex *regex, uint32_t stack)
 
 uint64_t stack_regex_failures(const struct stack_regex *regex)
 {
-	return regex->failures;
+	uint64_t failures = 0;
+
+	for (int text = 0; text < STACK_TEXT_COUNT; text++)
+		for (size_t i = 0; i < regex->texts[text].count; i++)
+			failures += pattern_failures(
+				regex->texts[text].items[i]);
+	return failures;
 }

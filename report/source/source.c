@@ -83,15 +83,20 @@ static int spool_copy(int to, int from, const char *path, const char *dir,
 	return 0;
 }
 
+const char *source_scratch_directory(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && *dir ? dir : "/tmp";
+}
+
 /* A pipe cannot be read at an offset: work on a copy of what comes from it. */
 static int source_spool(struct source *source, int from, struct diag *diag)
 {
-	const char *dir = getenv("TMPDIR");
+	const char *dir = source_scratch_directory();
 	int error;
 	int fd;
 
-	if (!dir || !*dir)
-		dir = "/tmp";
 	fd = spool_create(dir);
 	if (fd < 0)
 		return diag_set(diag, fd, dir, DIAG_NO_OFFSET,

@@ -43,4 +43,7 @@ void source_close(struct source *source);
 ssize_t source_read(const struct source *source, uint64_t offset, void *buf,
 		    size_t len, struct diag *diag);
 
+/* Return: the directory for temporary files: TMPDIR, else /tmp. */
+const char *source_scratch_directory(void);
+
 #endif /* REPORT_SOURCE_SOURCE_H */

@@ -285,6 +285,38 @@ test_queries() {
 	ids 'sort_by=address&order=asc&count=2' '0 1'
 	ids 'order=dsc&count=2' '6 5'
 	ids 'count=all&order=asc&sort_by=timestamp' '0 1 2 3 4 5 6'
+	ids 'lifetime=only_deallocated_in_current_range&to=5' '0 2'
+	ids 'lifetime=only_not_deallocated_in_current_range&to=5' '1 3'
+	ids 'lifetime=only_chain_leaked' '1 4 6'
+	ids 'lifetime=only_whole_group_leaked' '4 6'
+	ids 'not_lifetime=only_whole_group_leaked' '0 1 2 3 5'
+	ids 'lifetime_min=3&lifetime_max=4' '0 1 3 4'
+	ids 'temporary=heaptrack' '5'
+	ids 'usable_size_max=72' '5 6'
+	ids 'address_min=0x40000&address_max=0x60000' '3 5 6'
+	ids 'first_size_min=2000' '1 2 4'
+	ids 'last_size_min=2000' '1 2 4'
+	ids 'chain_length_min=2' '1 4'
+	ids 'position_in_chain_min=1' '4'
+	ids 'chain_lifetime_min=9' ''
+	ids 'chain_lifetime_min=8' '1 4'
+	ids 'group_allocations_min=3' '0 2 5'
+	ids 'group_leaked_allocations_min=1' '4 6'
+	ids 'group_leaked_allocations_max=0%' '0 1 2 3 5'
+	ids 'group_interval_min=60%' '0 2 5'
+	ids 'group_interval_max=0' '4 6'
+	ids 'group_max_total_usage_first_seen_max=peak' '0 2 5'
+	ids 'group_max_total_usage_first_seen_min=5' '1 3 4 6'
+	ids 'thread=1' '0 1 2 3 4 5 6'
+	ids 'not_thread=1' ''
+	ids 'thread_name=^app$' '0 1 2 3 4 5 6'
+	ids 'backtrace_depth_min=3' '1 3 4'
+	ids 'backtrace_depth_max=1' '6'
+	ids 'library_regex=^libparse' '1 3 4'
+	ids 'library_regex=^app&function_regex=2020' ''
+	ids 'function_regex=2100$&function_regex=1200$' '0 2 4 5'
+	ids 'negative_library_regex=parse' '0 2 5 6'
+	ids 'marker=0' '0 1 2 3 4 5 6'
 	groups '' '6000/6000 5016/5016 2500/2500 64/64'
 	groups 'order=asc&count=2' '64/64 2500/2500'
 	groups 'order=asc&count=2&skip=1' '2500/2500 5016/5016'
@@ -380,9 +412,10 @@ for name in ("README.md", "docs/spec.md", "docs/man/memprof-report.1"):
     queries |= set(re.findall(r"^\| the [^|]*\| `([^`]*)` \| `\w+` \|$", text,
                               re.M))
 text = (root / "docs/spec.md").read_text()
-text = text[text.index("## Filter keys"):]
+text = text[text.index("## Filter keys"):text.index("## Artifacts")]
+# Numbers of backtraces and names of filters need not exist in this trace.
 queries |= {q.replace(" ", "") for q in
-            re.findall(r"`((?:from|to|alive_at|lifetime|size_m..) = [^`]+)`",
+            re.findall(r"`((?!(?:\w*backtraces|use\w*|not_use) )\w+ = [^`]+)`",
                        text)}
 assert len(blocks) >= 2 and len(queries) >= 12, (blocks, queries)
 for i, block in enumerate(blocks):

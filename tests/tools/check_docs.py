@@ -38,6 +38,12 @@ def table_names(path, table):
     return re.findall(r'^\t\{ "([^"]+)"', rows, re.M)
 
 
+def negated_names():
+    """Opposites of filter keys."""
+    rows = between(read("report/filter/keys.c"), "filter_keys[] = {", "\n};")
+    return re.findall(r'\.negated = "(\w+)"', rows)
+
+
 def sort_words():
     rows = between(read("report/spec_keys.c"), "sort_names[] = {", "\n};")
     return re.findall(r'= "([^"]+)"', rows)
@@ -121,10 +127,13 @@ def check_keys(check):
     filters = table_names("report/filter/keys.c", "filter_keys")
     views = table_names("report/spec_keys.c", "view_keys")
     reports = table_names("report/spec_keys.c", "report_keys")
+    filters += negated_names()
+    headings = re.findall(r"^### (`\w+`(?:, `\w+`)*)$", spec, re.M)
     check.same(sorted(filters + views + reports),
-               sorted(re.findall(r"^### `(\w+)`$", spec, re.M)),
+               sorted(re.findall(r"\w+", " ".join(headings))),
                "docs/spec.md, headings")
-    for name in re.findall(r"^### `\w+`\n((?:.|\n)*?)(?=^#|\Z)", spec, re.M):
+    for name in re.findall(r"^### `\w+`.*\n((?:.|\n)*?)(?=^#|\Z)", spec,
+                           re.M):
         check.that("xample" in name,
                    f"docs/spec.md: no example under: {name[:60]!r}")
     check.same(sorted(set(filters + views + reports)),

@@ -32,7 +32,7 @@ EXCEPTIONS = {
 }
 # report/*.c tie the layers together and may include all of them.
 MAY_CALL = {
-    # the place for a copy of a pipe, as every program's
+    # the place for temporary files, as every program's
     ("report/source/source.c", "getenv"),
 }
 

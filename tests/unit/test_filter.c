@@ -33,9 +33,11 @@ static void spec_set(struct filter_spec *spec, const char *key,
 		     const char *value)
 {
 	struct diag diag = { .text = "" };
+	bool negated;
+	const struct filter_key *row = filter_key_find(key, &negated);
 
-	assert_non_null(filter_key_find(key));
-	if (filter_key_find(key)->set(spec, value, &arena, &diag))
+	assert_non_null(row);
+	if (filter_spec_set(spec, row, negated, value, 0, &arena, &diag))
 		fail_msg("%s", diag.text);
 }
 
@@ -155,6 +157,10 @@ static void alive_at_ends_with_the_free(void **state)
 	assert_true(matches("alive_at", "1", &freed));
 	assert_true(matches("alive_at", "1.9999", &freed));
 	assert_false(matches("alive_at", "2", &freed));
+	assert_true(matches("alive_at_2", "1", &freed));
+	assert_false(matches("alive_at_2", "2", &freed));
+	assert_true(matches("not_alive_at", "2", &freed));
+	assert_false(matches("not_alive_at_2", "1", &freed));
 	assert_true(matches("alive_at", "2", &leaked));
 	assert_true(matches("alive_at", "100%", &leaked));
 	assert_true(matches("alive_at", "1000%", &leaked));
@@ -203,11 +209,11 @@ static void needs_peak_tells(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		struct filter_spec spec = { 0 };
 
-		assert_false(filter_needs_peak(&spec));
+		assert_int_equal(filter_needs(&spec), 0);
 		spec_set(&spec, keys[i], "50%");
-		assert_false(filter_needs_peak(&spec));
+		assert_int_equal(filter_needs(&spec), 0);
 		spec_set(&spec, keys[i], "peak");
-		assert_true(filter_needs_peak(&spec));
+		assert_int_equal(filter_needs(&spec), NEED_PEAK);
 	}
 }
 
@@ -240,6 +246,284 @@ static void sizes_are_inclusive(void **state)
 	assert_true(matches("size_max", "0", &record));
 	record.size = UINT64_MAX;
 	assert_true(matches("size_min", "0xffffffffffffffff", &record));
+}
+
+/* @key_min and @key_max include @at, and exclude @below and @above. */
+static void bounds_include(const char *key, const char *below, const char *at,
+			   const char *above, const struct record *record)
+{
+	char min[64], max[64];
+
+	snprintf(min, sizeof(min), "%s_min", key);
+	snprintf(max, sizeof(max), "%s_max", key);
+	assert_true(matches(min, below, record));
+	assert_true(matches(min, at, record));
+	assert_false(matches(min, above, record));
+	assert_false(matches(max, below, record));
+	assert_true(matches(max, at, record));
+	assert_true(matches(max, above, record));
+}
+
+static void bounds_are_inclusive(void **state)
+{
+	struct record record = record_at(2000, 3500);
+
+	(void)state;
+	record.size = 4096;
+	record.addr = 0x7f0000001000;
+	record.chain_position = 2;
+	record.chain_length = 4;
+	record.chain_first_size = 100;
+	record.chain_last_size = 50;
+	record.chain_first_tick = 1500;
+	record.chain_end_tick = 9000;
+	bounds_include("size", "4095", "4KiB", "0x1001", &record);
+	bounds_include("address", "0x7f0000000fff", "0x7f0000001000",
+		       "139637976731649", &record);
+	bounds_include("lifetime", "1.499", "1.5", "1501ms", &record);
+	bounds_include("position_in_chain", "1", "2", "3", &record);
+	bounds_include("chain_length", "3", "4", "5", &record);
+	bounds_include("first_size", "99", "100", "101", &record);
+	bounds_include("last_size", "49", "50", "51", &record);
+	bounds_include("chain_lifetime", "7499ms", "7.5", "7.501", &record);
+}
+
+/* What was never freed lives to the end of the run. */
+static void leaked_blocks_have_an_age(void **state)
+{
+	struct record leaked = record_at(2000, RECORD_NEVER);
+	struct record at_once = record_at(2000, 2000);
+	struct record late = record_at(11000, RECORD_NEVER);
+	struct record beyond = record_at(11500, RECORD_NEVER);
+
+	(void)state;
+	leaked.chain_first_tick = 1000;
+	leaked.chain_end_tick = RECORD_NEVER;
+	bounds_include("lifetime", "8.999", "9", "9.001", &leaked);
+	bounds_include("chain_lifetime", "9.999", "10", "10.001", &leaked);
+	assert_true(matches("lifetime_min", "0", &at_once));
+	assert_true(matches("lifetime_max", "0", &at_once));
+	assert_false(matches("lifetime_min", "1ms", &late));
+	assert_true(matches("lifetime_max", "0", &late));
+	assert_true(matches("lifetime_max", "0", &beyond));
+}
+
+static void usable_sizes_must_be_known(void **state)
+{
+	struct run run = ten_seconds;
+	struct record record = record_at(2000, RECORD_NEVER);
+	struct filter_spec spec = { 0 };
+	const struct filter_context context = { .run = &ten_seconds };
+	struct diag diag = { .text = "" };
+	bool negated;
+
+	(void)state;
+	run.has_usable = true;
+	record.usable = 104;
+	assert_true(matches_in(&run, "usable_size_min", "104", &record));
+	assert_false(matches_in(&run, "usable_size_min", "105", &record));
+	assert_true(matches_in(&run, "usable_size_max", "104", &record));
+	assert_false(matches_in(&run, "usable_size_max", "103", &record));
+	assert_int_equal(
+		filter_spec_set(&spec,
+				filter_key_find("usable_size_min", &negated),
+				negated, "1", 7, &arena, &diag),
+		0);
+	assert_null(filter_new(&spec, &context, &diag));
+	assert_string_equal(diag.text, "usable_size_min: the trace does not "
+				       "hold usable sizes");
+	assert_int_equal(diag.line, 7);
+}
+
+static bool matches_two(const char *key, const char *value, const char *range,
+			const struct record *record)
+{
+	struct filter_spec spec = { 0 };
+	struct filter *filter;
+	char copy[64];
+	char *to;
+	bool result;
+
+	snprintf(copy, sizeof(copy), "%s", range);
+	to = strchr(copy, ' ');
+	*to++ = '\0';
+	if (*copy)
+		spec_set(&spec, "from", copy);
+	if (*to)
+		spec_set(&spec, "to", to);
+	spec_set(&spec, key, value);
+	filter = filter_of(&spec, &ten_seconds, 5);
+	result = filter_match(filter, record);
+	filter_free(filter);
+	return result;
+}
+
+/* Both edges of the range belong to it; allocated in it is asked as well. */
+static void freed_in_range(void **state)
+{
+	static const char within[] = "only_deallocated_in_current_range";
+	static const char beyond[] = "only_not_deallocated_in_current_range";
+	struct record freed = record_at(2000, 3000);
+	struct record leaked = record_at(2000, RECORD_NEVER);
+	static const struct {
+		const char *range;
+		bool within, beyond; /* what a block freed at 2 s passes */
+	} rows[] = {
+		{ "1 2", true, false },	   { "1 1.999", false, true },
+		{ "1 3", true, false },	   { "1.001 2", false, false },
+		{ " 2", true, false },	   { " 1.999", false, true },
+		{ "1 ", true, false },	   { " ", true, false },
+		{ "0 100%", true, false }, { "1 peak", false, true },
+		{ "peak ", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *range = rows[i].range;
+
+		assert_int_equal(matches_two("lifetime", within, range, &freed),
+				 rows[i].within);
+		assert_int_equal(matches_two("lifetime", beyond, range, &freed),
+				 rows[i].beyond);
+		assert_int_equal(
+			matches_two("not_lifetime", within, range, &freed),
+			rows[i].beyond);
+		assert_false(matches_two("lifetime", within, range, &leaked));
+		assert_int_equal(
+			matches_two("lifetime", beyond, range, &leaked),
+			rows[i].within || rows[i].beyond);
+	}
+}
+
+static void temporary_has_two_meanings(void **state)
+{
+	struct record leaked = record_at(2000, RECORD_NEVER);
+	struct record freed = record_at(2000, 3000);
+	struct record at_once = record_at(2000, 3000);
+
+	(void)state;
+	at_once.is_temporary = true;
+	assert_true(matches("temporary", "heaptrack", &at_once));
+	assert_false(matches("temporary", "heaptrack", &freed));
+	assert_false(matches("temporary", "heaptrack", &leaked));
+	assert_true(matches("temporary", "freed", &at_once));
+	assert_true(matches("temporary", "freed", &freed));
+	assert_false(matches("temporary", "freed", &leaked));
+	assert_true(matches("not_temporary", "heaptrack", &freed));
+	assert_true(matches("not_temporary", "freed", &leaked));
+}
+
+static void lists_pass_any_of_their_numbers(void **state)
+{
+	struct run run = ten_seconds;
+	struct record record = record_at(2000, 3000);
+
+	(void)state;
+	record.thread = 7;
+	record.marker = 2;
+	record.stack = 17;
+	record.free_stack = 4;
+	assert_true(matches("thread", "7", &record));
+	assert_true(matches("thread", "9, 7 ,1", &record));
+	assert_false(matches("thread", "6, 8", &record));
+	assert_false(matches("not_thread", "9,7,1", &record));
+	assert_true(matches("not_thread", "6", &record));
+	assert_true(matches("marker", "2", &record));
+	assert_false(matches("marker", "1", &record));
+	assert_true(matches("backtraces", "0x11,3", &record));
+	assert_false(matches("backtraces", "4", &record));
+	run.has_free_stacks = true;
+	assert_true(matches_in(&run, "deallocation_backtraces", "4", &record));
+	assert_false(matches_in(&run, "deallocation_backtraces", "17",
+				&record));
+	record.free_stack = 0;
+	assert_false(matches_in(&run, "deallocation_backtraces", "0",
+				&record));
+	assert_true(matches_in(&run, "not_deallocation_backtraces", "0",
+			       &record));
+}
+
+static void thread_names_are_searched(void **state)
+{
+	struct run_thread threads[] = {
+		{ .number = 1, .name = "main" },
+		{ .number = 2, .name = "worker-1" },
+		{ .number = 5, .name = "" },
+	};
+	struct run run = ten_seconds;
+	struct filter_spec spec = { 0 };
+	struct record record = record_at(2000, 3000);
+	struct filter *filter;
+	struct filter_count count;
+
+	(void)state;
+	run.threads = threads;
+	run.thread_count = 3;
+	for (uint32_t number = 1; number <= 5; number++) {
+		record.thread = number;
+		assert_int_equal(matches_in(&run, "thread_name", "^worker",
+					    &record),
+				 number == 2);
+		assert_int_equal(matches_in(&run, "thread_name", "", &record),
+				 number <= 2);
+		assert_int_equal(matches_in(&run, "not_thread_name", "main",
+					    &record),
+				 number != 1);
+	}
+	spec_set(&spec, "thread_name", "^main$");
+	spec_set(&spec, "thread_name", "-1$");
+	filter = filter_of(&spec, &run, 0);
+	for (uint32_t number = 1; number <= 5; number++) {
+		record.thread = number;
+		assert_int_equal(filter_match(filter, &record), number <= 2);
+	}
+	assert_true(filter_count_get(filter, 0, &count));
+	assert_string_equal(count.text,
+			    "thread_name = ^main$, thread_name = -1$");
+	assert_int_equal(count.removed, 3);
+	assert_false(filter_count_get(filter, 1, &count));
+	filter_free(filter);
+}
+
+/* The first condition that rejects counts; cheap ones come first, whatever the
+   order they were written in. */
+static void counts_say_what_removed_how_much(void **state)
+{
+	struct filter_spec spec = { 0 };
+	struct filter *filter;
+	struct filter_count count;
+
+	(void)state;
+	spec_set(&spec, "size_max", "150");
+	spec_set(&spec, "thread", "1");
+	spec_set(&spec, "thread", "2");
+	spec_set(&spec, "size_min", "100");
+	spec_set(&spec, "lifetime", "all");
+	spec_set(&spec, "not_lifetime", "only_leaked");
+	filter = filter_of(&spec, &ten_seconds, 0);
+	for (uint64_t size = 0; size < 200; size++) {
+		struct record record = record_at(2000, 3000);
+
+		record.size = size;
+		record.thread = size % 4;
+		if (size >= 190)
+			record.free_order = RECORD_NEVER;
+		filter_match(filter, &record);
+	}
+	assert_true(filter_count_get(filter, 0, &count));
+	assert_string_equal(count.text, "not_lifetime = only_leaked");
+	assert_int_equal(count.removed, 10);
+	assert_true(filter_count_get(filter, 1, &count));
+	assert_string_equal(count.text, "size_max = 150");
+	assert_int_equal(count.removed, 39);
+	assert_true(filter_count_get(filter, 2, &count));
+	assert_string_equal(count.text, "size_min = 100");
+	assert_int_equal(count.removed, 100);
+	assert_true(filter_count_get(filter, 3, &count));
+	assert_string_equal(count.text, "thread = 1, thread = 2");
+	assert_int_equal(count.removed, 25);
+	assert_false(filter_count_get(filter, 4, &count));
+	filter_free(filter);
 }
 
 static void finds_tick(const struct run *run, const char *text,
@@ -434,6 +718,96 @@ static void no_frame_may_match(void **state)
 	tree_done(&tree);
 }
 
+/* Depths, also of stacks asked for after deeper ones. */
+static void depth_counts_frames(void **state)
+{
+	static const char *const keys[] = { "backtrace_depth_min",
+					    "backtrace_depth_max" };
+	struct tree tree;
+
+	(void)state;
+	tree_init(&tree);
+	for (int i = 0; i < 2; i++) {
+		struct filter *filter = regex_filter(&tree, keys[i], "2");
+
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(passes(filter, tree.inner), i == 0);
+			assert_true(passes(filter, tree.middle));
+			assert_true(passes(filter, tree.other));
+			assert_int_equal(passes(filter, tree.outer), i == 1);
+			assert_int_equal(passes(filter, STACKS_ROOT), i == 1);
+		}
+		filter_free(filter);
+	}
+	tree_done(&tree);
+}
+
+/* app+0x… below lib+0x…: names and libraries of one frame, or of two. */
+static void texts_must_be_of_one_frame(void **state)
+{
+	static struct module modules[] = {
+		{ .start = 0x1000, .end = 0x2000, .path = "/app",
+		  .name = "/bin/app", .unload_tick = MODULE_NEVER_UNLOADED },
+		{ .start = 0x5000, .end = 0x6000, .path = "/lib",
+		  .name = "/lib/libparse.so", .number = 1,
+		  .unload_tick = MODULE_NEVER_UNLOADED },
+	};
+	static const struct {
+		const char *keys[3][2];
+		bool passes;
+	} rows[] = {
+		{ { { "library_regex", "^app$" } }, true },
+		{ { { "library_regex", "^/" } }, false },
+		{ { { "library_regex", "^app$" },
+		    { "library_regex", "none" } }, true },
+		{ { { "library_regex", "^app$" },
+		    { "function_regex", "^app\\+" } }, true },
+		{ { { "library_regex", "^app$" },
+		    { "function_regex", "^libparse" } }, false },
+		{ { { "library_regex", "^app$" },
+		    { "function_regex", "^libparse" },
+		    { "library_regex", "libparse" } }, true },
+		{ { { "library_regex", "^app$" },
+		    { "source_regex", "." } }, false },
+		{ { { "negative_library_regex", "libparse" } }, false },
+		{ { { "negative_library_regex", "libother" } }, true },
+		{ { { "negative_source_regex", "." } }, true },
+		{ { { "negative_library_regex", "^app$" },
+		    { "negative_function_regex", "none" } }, false },
+		{ { { "negative_function_regex", "none" },
+		    { "negative_function_regex", "^libparse" } }, false },
+	};
+	struct tree tree;
+	uint32_t node;
+
+	(void)state;
+	tree_init(&tree);
+	symbols_free(tree.symbols);
+	module_map_build(&tree.modules, modules, 2);
+	tree.symbols = symbols_new(&tree.modules, NULL, 0);
+	assert_non_null(tree.symbols);
+	node = stacks_child(&tree.stacks, STACKS_ROOT, 0x1234);
+	node = stacks_child(&tree.stacks, node, 0x5678);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct filter_context context = {
+			.run = &ten_seconds,
+			.stacks = &tree.stacks,
+			.symbols = tree.symbols,
+		};
+		struct filter_spec spec = { 0 };
+		struct filter *filter;
+
+		for (int k = 0; k < 3 && rows[i].keys[k][0]; k++)
+			spec_set(&spec, rows[i].keys[k][0],
+				 rows[i].keys[k][1]);
+		filter = filter_new(&spec, &context, NULL);
+		assert_non_null(filter);
+		assert_int_equal(passes(filter, node), rows[i].passes);
+		filter_free(filter);
+	}
+	tree_done(&tree);
+}
+
 static void the_tree_may_grow(void **state)
 {
 	struct tree tree;
@@ -524,10 +898,18 @@ static void refused(const char *key, const char *value, const char *message)
 	struct filter_spec spec = { 0 };
 	struct diag diag = { .text = "" };
 
-	assert_int_equal(filter_key_find(key)->set(&spec, value, &arena, &diag),
+	assert_int_equal(filter_spec_set(&spec, filter_key_find(key, NULL),
+					 false, value, 0, &arena, &diag),
 			 -EINVAL);
+	assert_int_equal(spec.count, 0);
 	assert_string_equal(diag.text, message);
 }
+
+#define ALL_LIFETIMES                                                          \
+	"all, only_leaked, only_temporary, "                                   \
+	"only_not_deallocated_in_current_range, "                              \
+	"only_deallocated_in_current_range, only_whole_group_leaked, "         \
+	"only_chain_leaked"
 
 static void bad_values_are_refused(void **state)
 {
@@ -548,10 +930,9 @@ static void bad_values_are_refused(void **state)
 	}
 	refused("lifetime", "only_leak",
 		"\"only_leak\" is not a lifetime; did you mean "
-		"\"only_leaked\"? Allowed: all, only_leaked, only_temporary");
+		"\"only_leaked\"? Allowed: " ALL_LIFETIMES);
 	refused("lifetime", "zzz",
-		"\"zzz\" is not a lifetime; allowed: all, only_leaked, "
-		"only_temporary");
+		"\"zzz\" is not a lifetime; allowed: " ALL_LIFETIMES);
 	refused("size_min", "12q",
 		"\"12q\" is not a number of bytes; allowed: 4096, 64KiB, "
 		"10MB, 0x1000");
@@ -564,7 +945,7 @@ static void bad_values_are_refused(void **state)
 	refused("negative_function_regex", "[z-a]",
 		"\"[z-a]\" is not a regular expression: range out of order in "
 		"character class, at byte 3 of it");
-	assert_null(filter_key_find("form"));
+	assert_null(filter_key_find("form", NULL));
 }
 
 static void exclusive_conditions_are_refused(void **state)
@@ -578,11 +959,15 @@ static void exclusive_conditions_are_refused(void **state)
 	spec_set(&spec, "from", "50%");
 	spec_set(&spec, "to", "1");
 	assert_int_equal(filter_spec_check(&spec, &diag), 0);
+	memset(&spec, 0, sizeof(spec));
+	spec_set(&spec, "from", "50%");
 	spec_set(&spec, "to", "49%");
 	assert_int_equal(filter_spec_check(&spec, &diag), -EINVAL);
 	assert_string_equal(diag.text, "from is later than to: no allocation "
 				       "could pass");
+	memset(&spec, 0, sizeof(spec));
 	spec_set(&spec, "size_min", "11");
+	spec_set(&spec, "size_max", "10");
 	assert_int_equal(filter_spec_check(&spec, &diag), -EINVAL);
 	assert_string_equal(diag.text, "size_min is greater than size_max: no "
 				       "allocation could pass");
@@ -637,10 +1022,20 @@ int main(void)
 		cmocka_unit_test(needs_peak_tells),
 		cmocka_unit_test(lifetimes_are_opposites),
 		cmocka_unit_test(sizes_are_inclusive),
+		cmocka_unit_test(bounds_are_inclusive),
+		cmocka_unit_test(leaked_blocks_have_an_age),
+		cmocka_unit_test(usable_sizes_must_be_known),
+		cmocka_unit_test(freed_in_range),
+		cmocka_unit_test(temporary_has_two_meanings),
+		cmocka_unit_test(lists_pass_any_of_their_numbers),
+		cmocka_unit_test(thread_names_are_searched),
+		cmocka_unit_test(counts_say_what_removed_how_much),
 		cmocka_unit_test(printed_times_find_their_tick),
 		cmocka_unit_test(keys_are_anded),
 		cmocka_unit_test(some_frame_must_match),
 		cmocka_unit_test(no_frame_may_match),
+		cmocka_unit_test(depth_counts_frames),
+		cmocka_unit_test(texts_must_be_of_one_frame),
 		cmocka_unit_test(the_tree_may_grow),
 		cmocka_unit_test(patterns_are_unanchored_and_sensitive),
 		cmocka_unit_test(answers_equal_a_plain_search),
