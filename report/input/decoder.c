@@ -174,13 +174,15 @@ static int body_read(struct event_decoder *decoder, unsigned kind,
 	case TRACE_EVENT_LOST:
 		body_lost(decoder, body, event);
 		return 1;
-	default: /* TRACE_EVENT_MARKER */
+	default: /* TRACE_EVENT_MARKER; its text is not looked at */
+		event->kind = EVENT_MARKER;
+		event->size = 0;
 		n = body_number(body);
 		if (*body->at <= body->end && n <= (uint64_t)(body->end - *body->at))
 			*body->at += n;
 		else
 			*body->at = body->end + 1;
-		return 0;
+		return 1;
 	}
 }
 

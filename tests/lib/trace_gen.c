@@ -186,6 +186,7 @@ static void expect(struct gen_state *state, struct gen_thread *thread,
 {
 	const struct trace_gen_options *options = state->options;
 	bool has_stack = event->kind != EVENT_RSS && event->kind != EVENT_LOST &&
+			 event->kind != EVENT_MARKER &&
 			 !(last_event(thread)->tag & TRACE_EVENT_NO_STACK);
 	struct event coded = *event;
 
@@ -349,10 +350,15 @@ static void put_wild(struct gen_state *state, struct gen_thread *thread)
 	}
 	if (kind < TRACE_EVENT_RSS && !(flags & TRACE_EVENT_NO_STACK))
 		change_stack(state, thread);
-	if (kind == TRACE_EVENT_MARKER)
+	if (kind == TRACE_EVENT_MARKER) {
+		const struct event made = { .kind = EVENT_MARKER,
+					    .tick = thread->tick };
+
 		last_event(thread)->size = random_wide(random, 6);
-	else
+		expect(state, thread, &made);
+	} else {
 		put_body(state, thread, &event);
+	}
 }
 
 /* --- blocks that live and die -------------------------------------------- */

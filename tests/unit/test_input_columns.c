@@ -456,8 +456,9 @@ static void rare_kinds(void **state)
 	put_shape(&f, TRACE_EVENT_MARKER, 0, 0);
 	put(&f, TRACE_COLUMN_BODIES, 3);
 	bytes_put(&f.columns[TRACE_COLUMN_BODIES], "abc", 3);
-	decode_whole(&f, 4);
+	decode_whole(&f, 5);
 	check_block(&f, 0, 0x1000, 100, 0);
+	assert_int_equal(f.items[4].kind, EVENT_MARKER);
 	assert_int_equal(f.items[0].b, 64);
 	assert_int_equal(f.items[1].addr, 0x7000);
 	assert_int_equal(f.items[2].addr, 0x7010);
@@ -470,7 +471,7 @@ static void rare_kinds(void **state)
 	put(&f, TRACE_COLUMN_BODIES, 3);
 	f.columns[TRACE_COLUMN_CODES].data[5] = NAMED;
 	put_u16(&f, TRACE_COLUMN_SHAPES, 4);
-	check_problem(&f, 4, "BODIES ends too soon");
+	check_problem(&f, 5, "BODIES ends too soon");
 }
 
 static void times(void **state)

@@ -448,10 +448,11 @@ static void lost_and_markers(void **state)
 	bytes_put(&f.payload, "abc", 3);
 	put(&f, TRACE_EVENT_MARKER, 1);
 	bytes_varint(&f.payload, UINT64_MAX);
-	check_problem(&f, 2, 4 + 4 + 6, "beyond the end");
+	check_problem(&f, 3, 4 + 4 + 6, "beyond the end");
 	assert_int_equal(f.decoder->lost, 5);
 	assert_int_equal(f.items[0].kind, EVENT_LOST);
 	assert_int_equal(f.items[0].size, 5);
+	assert_int_equal(f.items[2].kind, EVENT_MARKER);
 	tear_down(&f);
 }
 
