@@ -12,6 +12,7 @@
 #include "report/core/text.h"
 #include "report/spec_keys.h"
 #include "report/spec_section.h"
+#include "report/spec_uses.h"
 
 enum {
 	SPEC_FILE_MAX = 1024 * 1024,
@@ -19,6 +20,8 @@ enum {
 };
 
 static const char blank[] = " \t\r\n";
+
+#define SECTIONS "[report], [filter NAME], [view NAME]"
 
 static int spec_init(struct spec *spec, const char *path)
 {
@@ -41,7 +44,7 @@ void spec_done(struct spec *spec)
  * struct reading - a spec file on its way through inih
  * @next:   text not yet handed to inih, up to @end
  * @status: first error; nothing more is read after it
- * @view:   the current section; NULL in [report] and before any section
+ * @view, @filter: the current section; NULL in others and before any section
  * @seen:   keys of the current section, as in section_view_set()
  */
 struct reading {
@@ -53,40 +56,71 @@ struct reading {
 	uint32_t report_line; /* of [report], 0 before it */
 	struct spec_view *view;
 	size_t view_capacity;
+	struct spec_filter *filter;
+	size_t filter_capacity;
 	struct section_seen seen;
 };
 
-static int view_close(const struct reading *reading)
+static int section_close(const struct reading *reading)
 {
 	struct place place = reading->place;
 
+	if (reading->filter) {
+		place.line = reading->filter->line;
+		return section_filter_finish(reading->filter, &place);
+	}
 	if (!reading->view)
 		return 0;
 	place.line = reading->view->line;
 	return section_view_finish(reading->view, &place);
 }
 
+/* Return: @items with room for one more than @count, zeroed; NULL when out of
+   memory. */
+static void *array_grow(struct arena *arena, void *items, size_t count,
+			size_t *capacity, size_t element_size)
+{
+	size_t grown_capacity = *capacity ? *capacity * 2 : 8;
+	void *grown;
+
+	if (count < *capacity)
+		return items;
+	grown = arena_array(arena, grown_capacity, element_size);
+	if (!grown)
+		return NULL;
+	if (count)
+		memcpy(grown, items, count * element_size);
+	*capacity = grown_capacity;
+	return grown;
+}
+
 static struct spec_view *view_push(struct reading *reading)
 {
 	struct spec *spec = reading->spec;
-	size_t capacity = reading->view_capacity;
-	struct spec_view *grown;
+	struct spec_view *grown =
+		array_grow(&spec->arena, spec->views, spec->view_count,
+			   &reading->view_capacity, sizeof(*grown));
 
-	if (spec->view_count == capacity) {
-		capacity = capacity ? capacity * 2 : 8;
-		grown = arena_array(&spec->arena, capacity, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		if (spec->view_count)
-			memcpy(grown, spec->views,
-			       spec->view_count * sizeof(*grown));
-		spec->views = grown;
-		reading->view_capacity = capacity;
-	}
+	if (!grown)
+		return NULL;
+	spec->views = grown;
 	return &spec->views[spec->view_count++];
 }
 
-static bool view_name_is_valid(const char *name)
+static struct spec_filter *filter_push(struct reading *reading)
+{
+	struct spec *spec = reading->spec;
+	struct spec_filter *grown =
+		array_grow(&spec->arena, spec->filters, spec->filter_count,
+			   &reading->filter_capacity, sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	spec->filters = grown;
+	return &spec->filters[spec->filter_count++];
+}
+
+static bool name_is_valid(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -95,28 +129,44 @@ static bool view_name_is_valid(const char *name)
 	return name[0] != '.' && !name[strspn(name, allowed)];
 }
 
+/* @kind: "view" or "filter". */
+static int name_check(const struct place *place, const char *kind,
+		      const char *name)
+{
+	if (!name[0])
+		return place_fail(place, -EINVAL,
+				  "a %s without a name; allowed: [%s NAME]",
+				  kind, kind);
+	if (!name_is_valid(name))
+		return place_fail(place, -EINVAL,
+				  "\"%s\" is not a %s's name; allowed: "
+				  "letters, digits, _ . -, not beginning with "
+				  "a dot",
+				  name, kind);
+	return 0;
+}
+
+static int stands_twice(const struct place *place, const char *kind,
+			const char *name, uint32_t line)
+{
+	return place_fail(place, -EINVAL,
+			  "[%s %s] stands twice, first in line %u", kind, name,
+			  line);
+}
+
 static int view_begin(struct reading *reading, const char *name)
 {
 	const struct place *place = &reading->place;
 	struct spec *spec = reading->spec;
+	int status = name_check(place, "view", name);
 	struct spec_view *view;
 
-	if (!name[0])
-		return place_fail(place, -EINVAL,
-				  "a view without a name; allowed: [view "
-				  "NAME]");
-	if (!view_name_is_valid(name))
-		return place_fail(place, -EINVAL,
-				  "\"%s\" is not a view's name; allowed: "
-				  "letters, digits, _ . -, not beginning with "
-				  "a dot",
-				  name);
+	if (status < 0)
+		return status;
 	for (size_t i = 0; i < spec->view_count; i++)
 		if (strcmp(spec->views[i].name, name) == 0)
-			return place_fail(place, -EINVAL,
-					  "[view %s] stands twice, first in "
-					  "line %u",
-					  name, spec->views[i].line);
+			return stands_twice(place, "view", name,
+					    spec->views[i].line);
 	view = view_push(reading);
 	if (!view)
 		return place_fail(place, -ENOMEM, "out of memory");
@@ -129,6 +179,30 @@ static int view_begin(struct reading *reading, const char *name)
 	return 0;
 }
 
+static int filter_begin(struct reading *reading, const char *name)
+{
+	const struct place *place = &reading->place;
+	struct spec *spec = reading->spec;
+	int status = name_check(place, "filter", name);
+	struct spec_filter *filter;
+
+	if (status < 0)
+		return status;
+	for (size_t i = 0; i < spec->filter_count; i++)
+		if (strcmp(spec->filters[i].name, name) == 0)
+			return stands_twice(place, "filter", name,
+					    spec->filters[i].line);
+	filter = filter_push(reading);
+	if (!filter)
+		return place_fail(place, -ENOMEM, "out of memory");
+	filter->name = arena_copy(&spec->arena, name, strlen(name));
+	if (!filter->name)
+		return place_fail(place, -ENOMEM, "out of memory");
+	filter->line = place->line;
+	reading->filter = filter;
+	return 0;
+}
+
 static int report_begin(struct reading *reading)
 {
 	if (reading->report_line)
@@ -136,19 +210,17 @@ static int report_begin(struct reading *reading)
 				  "[report] stands twice, first in line %u",
 				  reading->report_line);
 	reading->report_line = reading->place.line;
-	reading->view = NULL;
 	return 0;
 }
 
 static int unknown_section(const struct place *place, const char *name,
 			   const char *kind)
 {
-	static const char *const kinds[] = { "report", "view", NULL };
+	static const char *const kinds[] = { "report", "filter", "view", NULL };
 	const char *nearest = text_nearest(kind, kinds);
 
 	return place_fail(place, -EINVAL,
-			  "unknown section [%s]; %s%s%sllowed: [report], "
-			  "[view NAME]",
+			  "unknown section [%s]; %s%s%sllowed: " SECTIONS,
 			  name, nearest ? "did you mean [" : "",
 			  nearest ? nearest : "", nearest ? "]? A" : "a");
 }
@@ -157,8 +229,9 @@ static int unknown_section(const struct place *place, const char *name,
 static int section_begin(struct reading *reading, const char *name)
 {
 	size_t kind_len = strcspn(name, blank);
+	const char *rest = name + kind_len + strspn(name + kind_len, blank);
 	char kind[SECTION_MAX + 1] = "";
-	int status = view_close(reading);
+	int status = section_close(reading);
 
 	if (status == 0)
 		status = section_text_check(reading->spec, name,
@@ -167,12 +240,14 @@ static int section_begin(struct reading *reading, const char *name)
 		return status;
 	memcpy(kind, name, kind_len);
 	reading->seen = (struct section_seen){ 0 };
+	reading->view = NULL;
+	reading->filter = NULL;
 	if (strcmp(name, "report") == 0)
 		return report_begin(reading);
 	if (strcmp(kind, "view") == 0)
-		return view_begin(reading, name + kind_len +
-						   strspn(name + kind_len,
-							  blank));
+		return view_begin(reading, rest);
+	if (strcmp(kind, "filter") == 0)
+		return filter_begin(reading, rest);
 	return unknown_section(&reading->place, name, kind);
 }
 
@@ -187,8 +262,7 @@ static int header_read(struct reading *reading, const char *line)
 
 	if (!end)
 		return place_fail(place, -EINVAL,
-				  "a section without its ]; allowed: [report], "
-				  "[view NAME]");
+				  "a section without its ]; allowed: " SECTIONS);
 	after = end + 1 + strspn(end + 1, blank);
 	if (*after && *after != ';' && *after != '#')
 		return place_fail(place, -EINVAL,
@@ -257,14 +331,17 @@ static int key_read(void *context, const char *section, const char *name,
 		reading->status = section_view_set(spec, reading->view, name,
 						   value, &reading->seen,
 						   place);
+	else if (reading->filter)
+		reading->status = section_filter_set(
+			spec, &reading->filter->filter, name, value,
+			&reading->seen, place);
 	else if (reading->report_line)
 		reading->status = section_report_set(spec, name, value,
 						     &reading->seen, place);
 	else
 		reading->status = place_fail(place, -EINVAL,
 					     "\"%s\" stands before any "
-					     "section; allowed: [report], "
-					     "[view NAME]",
+					     "section; allowed: " SECTIONS,
 					     name);
 	return 1;
 }
@@ -294,12 +371,16 @@ static int ini_read(struct reading *reading)
 		reading->status = place_fail(
 			&reading->place, -EINVAL,
 			"neither a key nor a section; allowed: KEY = VALUE, "
-			"[report], [view NAME], ; COMMENT");
+			SECTIONS ", ; COMMENT");
 	} else if (line < 0 && reading->status == 0) {
 		reading->status = place_fail(&reading->place, -ENOMEM,
 					     "out of memory");
 	}
-	return reading->status < 0 ? reading->status : view_close(reading);
+	if (reading->status == 0)
+		reading->status = section_close(reading);
+	return reading->status < 0
+		       ? reading->status
+		       : spec_uses_resolve(reading->spec, reading->place.diag);
 }
 
 int spec_read(struct spec *spec, const char *path, const char *text, size_t len,
@@ -459,7 +540,9 @@ static int query_read(struct spec *spec, const char *query,
 				    "%s is about the whole trace: no key "
 				    "applies to it",
 				    artifact->name);
-	return status < 0 ? status : section_view_finish(view, place);
+	if (status == 0)
+		status = section_view_finish(view, place);
+	return status < 0 ? status : spec_uses_resolve(spec, place->diag);
 }
 
 int spec_view_parse(struct spec *spec, const char *query,

@@ -44,6 +44,13 @@ struct spec_view {
 	uint32_t line; /* of the section, for later errors; 0 for --view */
 };
 
+/* One [filter NAME] section, which views and other filters use. */
+struct spec_filter {
+	const char *name;
+	struct filter_spec filter;
+	uint32_t line;
+};
+
 /**
  * struct spec - everything owned by @arena
  * @path:   file it came from, "built-in" or "--view"
@@ -60,6 +67,8 @@ struct spec {
 	enum page_theme theme;
 	struct spec_view *views;
 	size_t view_count;
+	struct spec_filter *filters;
+	size_t filter_count;
 };
 
 /**

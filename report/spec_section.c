@@ -103,6 +103,18 @@ int section_report_set(struct spec *spec, const char *key, const char *value,
 	return unknown_key(place, key, " in [report]", names);
 }
 
+/* Appends the filter keys to @count of @names. */
+static void filter_key_names(const char **names, size_t count)
+{
+	for (size_t i = 0; i < filter_key_count; i++) {
+		names[count++] = filter_keys[i].name;
+		if (filter_keys[i].negated)
+			names[count++] = filter_keys[i].negated;
+	}
+	assert(count < NAMES_MAX);
+	names[count] = NULL;
+}
+
 /* Fills @names with the keys that @is_query and the section allow. */
 static void view_key_names(bool is_query, const char **names)
 {
@@ -111,13 +123,7 @@ static void view_key_names(bool is_query, const char **names)
 	for (size_t i = 0; i < view_key_count; i++)
 		if (!is_query || view_keys[i].in_query)
 			names[count++] = view_keys[i].name;
-	for (size_t i = 0; i < filter_key_count; i++) {
-		names[count++] = filter_keys[i].name;
-		if (filter_keys[i].negated)
-			names[count++] = filter_keys[i].negated;
-	}
-	assert(count < NAMES_MAX);
-	names[count] = NULL;
+	filter_key_names(names, count);
 }
 
 static const struct view_key *view_key_find(const char *name, bool is_query)
@@ -186,6 +192,36 @@ int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
 		return status;
 	status = row->set(view, value, &spec->arena, &found);
 	return status < 0 ? place_fail(place, status, "%s: %s", key, found.text)
+			  : 0;
+}
+
+int section_filter_set(struct spec *spec, struct filter_spec *filter,
+		       const char *key, const char *value,
+		       struct section_seen *seen, const struct place *place)
+{
+	const char *names[NAMES_MAX];
+	const char *why = filter_key_refusal(key);
+	bool is_negated;
+	const struct filter_key *row = filter_key_find(key, &is_negated);
+
+	if (row)
+		return filter_key_set(spec, filter, row, is_negated, value,
+				      seen, place);
+	if (why)
+		return place_fail(place, -EINVAL, "there is no key %s: %s", key,
+				  why);
+	filter_key_names(names, 0);
+	return unknown_key(place, key, " in [filter]", names);
+}
+
+int section_filter_finish(const struct spec_filter *filter,
+			  const struct place *place)
+{
+	struct diag found;
+	int status = filter_spec_check(&filter->filter, &found);
+
+	return status < 0 ? place_fail(place, status, "[filter %s]: %s",
+				       filter->name, found.text)
 			  : 0;
 }
 

@@ -46,6 +46,15 @@ int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
 		     const char *value, struct section_seen *seen,
 		     const struct place *place);
 
+/* The same for a key of [filter NAME]. */
+int section_filter_set(struct spec *spec, struct filter_spec *filter,
+		       const char *key, const char *value,
+		       struct section_seen *seen, const struct place *place);
+
+/* Checks what the keys of a filter say together. */
+int section_filter_finish(const struct spec_filter *filter,
+			  const struct place *place);
+
 /* Fills in what was not said and checks what keys say together. @place: the
    section, not its last key. */
 int section_view_finish(struct spec_view *view, const struct place *place);

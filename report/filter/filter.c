@@ -404,7 +404,8 @@ static int push_filters(struct compiling *compiling,
 	return 0;
 }
 
-/* `use` is one condition a name, so that it is seen which of them rejects. */
+/* `use` and `not_use` are one condition a name, so that it is seen which of them
+   rejects. */
 static int add_filters(struct compiling *compiling,
 		       const struct filter_term *term)
 {
@@ -412,7 +413,7 @@ static int add_filters(struct compiling *compiling,
 	size_t count = term->value.filters.count;
 	int status = 0;
 
-	if (term->key->test != TEST_IS)
+	if (term->key->test == TEST_ANY)
 		return push_filters(compiling, term, uses, count);
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		struct filter_term one = *term;

@@ -108,7 +108,7 @@ enum filter_test {
 	TEST_MIN, /* the value or more */
 	TEST_MAX, /* the value or less */
 	TEST_NOT, /* matches nowhere */
-	TEST_ANY, /* KIND_FILTERS: at least one */
+	TEST_ANY, /* KIND_FILTERS: at least one; TEST_IS: all, TEST_NOT: none */
 };
 
 /* A percentage as written: @digits / 10^@places percent.  Exact, as a double

@@ -344,6 +344,10 @@ write_specs() {
 	printf '[report]\npages = none\n[view a]\nartifacts = folded\n' >one.ini
 	printf '[report]\noutput = from-spec\npages = markdown\ntitle = T\n' \
 		>output.ini
+	printf '[view a]\nuse = big, leked\n[filter leaked]\n[filter big]\n' >use.ini
+	printf '[filter a]\nuse = b\n[filter b]\nuse = a\n' >cycle.ini
+	printf '[report]\npages = none\n[filter old]\nto = 5\n[view a]\nuse = old\nsize_min = 1001\nartifacts = folded\n' \
+		>used.ini
 	mkdir templates
 	printf '[view mine]\nartifacts = tree\n' >templates/default.ini
 	cd "$root" || exit 1
@@ -354,6 +358,9 @@ test_specs() {
 	expect spec-section memprof-report --spec section.ini t.dat
 	expect spec-value memprof-report --spec value.ini t.dat
 	expect spec-regex memprof-report --spec regex.ini t.dat
+	expect spec-use memprof-report --spec use.ini t.dat
+	expect spec-cycle memprof-report --spec cycle.ini t.dat
+	expect spec-used "memprof-report --quiet --spec used.ini -o used t.dat && cat used/a.folded"
 	expect spec-missing memprof-report --spec missing.ini t.dat
 	expect spec-directory memprof-report --spec directory t.dat
 	expect spec-one "memprof-report --spec one.ini -o one t.dat && ls one"

@@ -312,33 +312,31 @@ static void unknown_keys_name_the_nearest(void **state)
 		"output, pages, theme");
 	refuses("title = x\n[report]\n",
 		"a.ini:1: \"title\" stands before any section; allowed: "
-		"[report], [view NAME]");
+		"[report], [filter NAME], [view NAME]");
 }
 
 static void unknown_sections_name_the_nearest(void **state)
 {
 	(void)state;
 	refuses("[reports]\n", "a.ini:1: unknown section [reports]; did you "
-			       "mean [report]? Allowed: [report], [view NAME]");
+			       "mean [report]? Allowed: [report], [filter NAME], [view NAME]");
 	refuses("[veiw leaks]\n",
 		"a.ini:1: unknown section [veiw leaks]; did you mean [view]? "
-		"Allowed: [report], [view NAME]");
+		"Allowed: [report], [filter NAME], [view NAME]");
 	refuses("[budget]\nx = 1\n",
-		"a.ini:1: unknown section [budget]; allowed: [report], [view "
-		"NAME]");
+		"a.ini:1: unknown section [budget]; allowed: [report], [filter NAME], [view NAME]");
 	refuses("[report]\n[]\n", "a.ini:2: unknown section []; allowed: "
-				  "[report], [view NAME]");
+				  "[report], [filter NAME], [view NAME]");
 	refuses("[report x]\n",
 		"a.ini:1: unknown section [report x]; did you mean [report]? "
-		"Allowed: [report], [view NAME]");
+		"Allowed: [report], [filter NAME], [view NAME]");
 }
 
 static void bad_section_lines_are_refused(void **state)
 {
 	(void)state;
 	refuses("\n[view\ncount = 1\n",
-		"a.ini:2: a section without its ]; allowed: [report], [view "
-		"NAME]");
+		"a.ini:2: a section without its ]; allowed: [report], [filter NAME], [view NAME]");
 	refuses("[view a] count = 1\n",
 		"a.ini:1: text after the ] of a section; allowed: a comment");
 	refuses("[view 123456789012345678901234567890123456789012345]\n",
@@ -433,11 +431,11 @@ static void missing_values_are_refused(void **state)
 		"a.ini:2: title has no value; allowed: title = TEXT");
 	refuses("[view a]\nlifetime\n[view b]\n",
 		"a.ini:2: neither a key nor a section; allowed: KEY = VALUE, "
-		"[report], [view NAME], ; COMMENT");
+		"[report], [filter NAME], [view NAME], ; COMMENT");
 	/* The first of two errors is the one to mend. */
 	refuses("[view a]\nlifetime\nfoo = 1\n",
 		"a.ini:2: neither a key nor a section; allowed: KEY = VALUE, "
-		"[report], [view NAME], ; COMMENT");
+		"[report], [filter NAME], [view NAME], ; COMMENT");
 	refuses("[view a]\ncount = x\nlifetime\n",
 		"a.ini:2: count: \"x\" is not a number of rows; allowed: 1 "
 		"and more, all");
@@ -492,6 +490,124 @@ static void hostile_text_is_refused(void **state)
 	}
 	snprintf(text, sizeof(text), "[report]\ntitle = %sx\n", line);
 	refuses(text, "a.ini:2: a line of 199 bytes; allowed: up to 198");
+}
+
+static void filters_are_named(void **state)
+{
+	struct spec spec;
+	const struct filter_term *term;
+
+	(void)state;
+	reads(&spec, "[view v]\nuse = big, late\nsize_max = 9\n"
+		     "[filter late]\nfrom = 50%\n"
+		     "[filter big]\nsize_min = 4\nuse_any = late\n"
+		     "[view w]\nnot_use = late\n");
+	assert_int_equal(spec.filter_count, 2);
+	assert_int_equal(spec.view_count, 2);
+	assert_string_equal(spec.filters[1].name, "big");
+	assert_int_equal(spec.filters[1].line, 6);
+	term = filter_spec_find(&spec.views[0].filter, "use");
+	assert_int_equal(term->line, 2);
+	assert_int_equal(term->value.filters.count, 2);
+	assert_ptr_equal(term->value.filters.items[0].spec,
+			 &spec.filters[1].filter);
+	assert_ptr_equal(term->value.filters.items[1].spec,
+			 &spec.filters[0].filter);
+	assert_ptr_equal(value_of(&spec.views[1].filter, "not_use")
+				 ->filters.items[0].spec,
+			 &spec.filters[0].filter);
+	spec_done(&spec);
+	reads(&spec, "[filter unused]\n[filter same]\n[view same]\n");
+	assert_int_equal(spec.filter_count, 2);
+	spec_done(&spec);
+}
+
+static void bad_filters_are_refused(void **state)
+{
+	char text[1024] = "";
+	size_t len = 0;
+
+	(void)state;
+	refuses("[view v]\n\nuse = leeks\n[filter leaks]\n",
+		"a.ini:3: use: \"leeks\" is not a filter; did you mean "
+		"\"leaks\"? Allowed: leaks");
+	refuses("[view v]\nnot_use = x\n",
+		"a.ini:2: not_use: \"x\" is not a filter; allowed: none, as "
+		"there is no [filter NAME]");
+	refuses("[filter a]\nuse = a\n",
+		"a.ini:2: use: \"a\" uses itself");
+	refuses("[filter a]\nuse = b\n[filter b]\nuse_any = c\n"
+		"[filter c]\nsize_min = 1\nnot_use = a\n",
+		"a.ini:7: not_use: \"a\" uses itself");
+	refuses("[filter a]\n[filter a]\n",
+		"a.ini:2: [filter a] stands twice, first in line 1");
+	refuses("[filter]\n", "a.ini:1: a filter without a name; allowed: "
+			      "[filter NAME]");
+	refuses("[filter .a]\n",
+		"a.ini:1: \".a\" is not a filter's name; allowed: letters, "
+		"digits, _ . -, not beginning with a dot");
+	refuses("[filter a]\nsize_min = 2\nsize_max = 1\n",
+		"a.ini:1: [filter a]: size_min is greater than size_max: no "
+		"allocation could pass");
+	refuses("[view v]\nuse = a, a\n[filter a]\n",
+		"a.ini:2: use: \"a\" stands twice");
+	refuses("[view v]\nuse = a,\n[filter a]\n",
+		"a.ini:2: use: \"\" is not a filter; allowed: names of "
+		"[filter NAME] sections with commas between them");
+	/* Each uses the next one twice: 2^n in all. */
+	for (char c = 'a'; c < 'm'; c++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					"[filter %c]\nuse = %c\nuse_any = %c\n",
+					c, c + 1, c + 1);
+	snprintf(text + len, sizeof(text) - len, "[filter m]\n");
+	refuses(text, "a.ini:12: use_any: \"e\" is one of more than 1000 "
+		      "filters that use one another here");
+}
+
+static void keys_of_filters_are_filter_keys(void **state)
+{
+	struct spec spec;
+
+	(void)state;
+	refuses("[view a]\nthread = 1\nnot_thread = 2\nthread = 1, 1\n",
+		"a.ini:4: thread: 1 stands twice");
+	refuses("[view a]\nthread = 1, x\n",
+		"a.ini:2: thread: \"x\" is not a number; allowed: whole "
+		"numbers with commas between them (3, 17)");
+	refuses("[view a]\ngroup_leaked_allocations_min = half\n",
+		"a.ini:2: group_leaked_allocations_min: \"half\" is not a "
+		"number or a share; allowed: a whole number (10), a percentage "
+		"of the call site's allocations (12.5%)");
+	refuses("[view a]\ngroup_interval_min = peak\n",
+		"a.ini:2: group_interval_min: \"peak\" is not a duration; "
+		"allowed: 1.5, 250ms, 10us, 1h30m, a share of the run "
+		"(12.5%)");
+	refuses("[view a]\nlifetime_min = 5%\n",
+		"a.ini:2: lifetime_min: \"5%\" is not a duration; allowed: "
+		"1.5, 250ms, 10us, 1h30m");
+	refuses("[view a]\naddress_min = 1KiB\n",
+		"a.ini:2: address_min: \"1KiB\" is not a whole number; "
+		"allowed: decimal (4096) or hexadecimal (0x1000)");
+	refuses("[view a]\ntemporary = yes\n",
+		"a.ini:2: temporary: \"yes\" is not a meaning of temporary; "
+		"allowed: heaptrack, freed");
+	refuses("[view a]\nnot_lifetime = all\n",
+		"a.ini:1: [view a]: not_lifetime = all: no allocation could "
+		"pass");
+	refuses("[view a]\ngroup_leaked_allocations_min = 50.5%\n"
+		"group_leaked_allocations_max = 50.49%\n",
+		"a.ini:1: [view a]: group_leaked_allocations_min is greater "
+		"than group_leaked_allocations_max: no allocation could pass");
+	refuses("[view a]\nmmaped = yes\n",
+		"a.ini:2: there is no key mmaped: a trace does not hold "
+		"whether the allocator took a block from mmap (glibc: blocks "
+		"of M_MMAP_THRESHOLD, 128KiB, and more); size_min and "
+		"address_min come near it");
+	reads(&spec, "[view a]\ngroup_leaked_allocations_min = 0.1%\n"
+		     "thread = 1\nthread = 0x2, 3\n"
+		     "function_regex = a\nfunction_regex = a\n");
+	assert_int_equal(spec.views[0].filter.count, 5);
+	spec_done(&spec);
 }
 
 /* --- files --- */
@@ -673,6 +789,9 @@ int main(void)
 		cmocka_unit_test(missing_values_are_refused),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(hostile_text_is_refused),
+		cmocka_unit_test(filters_are_named),
+		cmocka_unit_test(bad_filters_are_refused),
+		cmocka_unit_test(keys_of_filters_are_filter_keys),
 		cmocka_unit_test(files_are_loaded),
 		cmocka_unit_test(queries_are_read),
 		cmocka_unit_test(percents_are_decoded),
