@@ -109,10 +109,23 @@ struct timeline *view_timeline(struct view *view)
 	return view->has_timeline ? &view->timeline : NULL;
 }
 
+struct view_sums view_sums(const struct view *view)
+{
+	return view->totals;
+}
+
+/* What removed everything, NULL if something passed or out of memory. */
+static const char *nothing_passed(const struct view *view,
+				  const struct scope *scope)
+{
+	return view->totals.count ? NULL
+				  : filter_explain(view->filter, scope->arena);
+}
+
 const struct figure *view_summary(const struct view *view,
 				  const struct scope *scope)
 {
-	const struct view_totals *totals = &view->totals;
+	const struct view_sums *totals = &view->totals;
 	const struct figure_scalar items[] = {
 		{ "matched_count", "Allocations", "allocations",
 		  cell_count(totals->count) },
@@ -142,8 +155,7 @@ bool view_nothing(const struct view *view, const struct scope *scope,
 	*ret = scope_note(scope,
 			  arena_printf(scope->arena, "view.%s.nothing",
 				       view->options.name),
-			  FIGURE_INFO, "Nothing matched: no allocation of the "
-				       "trace passes the filter of this view");
+			  FIGURE_INFO, nothing_passed(view, scope));
 	return *ret != NULL;
 }
 
@@ -221,7 +233,9 @@ const struct figure *view_tree(const struct view *view,
 		costs[i] = group_cost(&view->groups.items[i], cost);
 	figure = tree_compute(scope, costs, view->groups.count, &options);
 	free(costs);
-	if (figure && view->totals.count && !figure->tree.nodes[0].total_count)
+	if (figure && !view->totals.count)
+		figure->caption = nothing_passed(view, scope);
+	else if (figure && !figure->tree.nodes[0].total_count)
 		figure->caption = no_cost_caption(view, scope);
 	return figure;
 }
@@ -322,6 +336,7 @@ struct figure *view_rows_finish(const struct view *view,
 	figure->scalar_count = 4;
 	units_format_count(shown, sizeof(shown), figure->table.row_count);
 	units_format_count(all, sizeof(all), total);
+	figure->caption = nothing_passed(view, scope);
 	if (figure->table.row_count < total)
 		figure->caption = arena_printf(scope->arena, "%s of %s shown",
 					       shown, all);

@@ -69,6 +69,17 @@ int view_add(void *context, const struct record *record);
    all records are known; NULL if nothing must. */
 struct timeline *view_timeline(struct view *view);
 
+/* What passed the filter; sizes are requested bytes. */
+struct view_sums {
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t leaked_count;
+	uint64_t leaked_bytes;
+	uint64_t groups;
+};
+
+struct view_sums view_sums(const struct view *view);
+
 /* The figures below are made after the pass; they belong to @scope->arena and
    are NULL when out of memory. */
 

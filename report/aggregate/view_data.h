@@ -31,19 +31,10 @@ struct view_group {
 	uint32_t stack;
 };
 
-/* What the view found; sizes are requested bytes. */
-struct view_totals {
-	uint64_t count;
-	uint64_t bytes;
-	uint64_t leaked_count;
-	uint64_t leaked_bytes;
-	uint64_t groups;
-};
-
 struct view {
 	struct view_options options;
 	struct filter *filter;
-	struct view_totals totals;
+	struct view_sums totals;
 	struct {
 		struct view_group *items; /* by group number */
 		size_t count;

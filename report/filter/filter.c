@@ -7,6 +7,7 @@
 
 #include "report/core/arena.h"
 #include "report/core/diag.h"
+#include "report/core/units.h"
 #include "report/core/vec.h"
 #include "report/event/run.h"
 #include "report/filter/condition.h"
@@ -534,4 +535,48 @@ bool filter_count_get(const struct filter *filter, size_t index,
 	ret->text = filter->items[index].text;
 	ret->removed = filter->items[index].removed;
 	return true;
+}
+
+/* Return: the condition that removed most of those that removed less than
+   @before, or as much and are later; NULL if there is none. */
+static const struct condition *next_by_removed(const struct filter *filter,
+					       const struct condition *before)
+{
+	const struct condition *best = NULL;
+
+	for (size_t i = 0; i < filter->count; i++) {
+		const struct condition *one = &filter->items[i];
+
+		if (!one->removed ||
+		    (before && (one->removed > before->removed ||
+				(one->removed == before->removed &&
+				 one <= before))))
+			continue;
+		if (!best || one->removed > best->removed)
+			best = one;
+	}
+	return best;
+}
+
+const char *filter_explain(const struct filter *filter, struct arena *arena)
+{
+	char count[UNITS_TEXT_SIZE];
+	const struct condition *condition = NULL;
+	const char *text;
+	uint64_t tested = 0;
+
+	for (size_t i = 0; i < filter->count; i++)
+		tested += filter->items[i].removed;
+	if (!tested)
+		return arena_printf(arena, "Nothing passed: the trace holds no "
+					   "allocation");
+	units_format_count(count, sizeof(count), tested);
+	text = arena_printf(arena, "Nothing passed: of %s allocation%s", count,
+			    tested == 1 ? "" : "s");
+	while (text && (condition = next_by_removed(filter, condition))) {
+		units_format_count(count, sizeof(count), condition->removed);
+		text = arena_printf(arena, "%s, %s removed %s", text,
+				    condition->text, count);
+	}
+	return text;
 }

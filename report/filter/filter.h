@@ -287,4 +287,10 @@ struct filter_count {
 bool filter_count_get(const struct filter *filter, size_t index,
 		      struct filter_count *ret);
 
+/* Return: "Nothing passed: of 7 allocations, size_min = 1GiB removed 5, lifetime =
+   only_leaked removed 2", the condition that removed most first, with records
+   tested taken for allocations; to be asked when none passed.  Owned by @arena;
+   NULL when out of memory. */
+const char *filter_explain(const struct filter *filter, struct arena *arena);
+
 #endif /* REPORT_FILTER_FILTER_H */

@@ -526,6 +526,37 @@ static void counts_say_what_removed_how_much(void **state)
 	filter_free(filter);
 }
 
+static void what_removed_all_is_explained(void **state)
+{
+	struct filter_spec spec = { 0 };
+	struct filter *filter;
+	struct record record = record_at(2000, 3000);
+
+	(void)state;
+	spec_set(&spec, "size_min", "1GiB");
+	spec_set(&spec, "thread", "9");
+	spec_set(&spec, "lifetime", "only_temporary");
+	filter = filter_of(&spec, &ten_seconds, 0);
+	assert_string_equal(filter_explain(filter, &arena),
+			    "Nothing passed: the trace holds no allocation");
+	record.size = 1 << 30;
+	filter_match(filter, &record);
+	assert_string_equal(filter_explain(filter, &arena),
+			    "Nothing passed: of 1 allocation, thread = 9 "
+			    "removed 1");
+	record.free_order = RECORD_NEVER;
+	filter_match(filter, &record);
+	filter_match(filter, &record);
+	record = record_at(2000, 3000);
+	for (int i = 0; i < 1000; i++)
+		filter_match(filter, &record);
+	assert_string_equal(filter_explain(filter, &arena),
+			    "Nothing passed: of 1,003 allocations, size_min = "
+			    "1GiB removed 1,000, lifetime = only_temporary "
+			    "removed 2, thread = 9 removed 1");
+	filter_free(filter);
+}
+
 static void finds_tick(const struct run *run, const char *text,
 		       uint64_t tick, uint64_t step)
 {
@@ -1030,6 +1061,7 @@ int main(void)
 		cmocka_unit_test(lists_pass_any_of_their_numbers),
 		cmocka_unit_test(thread_names_are_searched),
 		cmocka_unit_test(counts_say_what_removed_how_much),
+		cmocka_unit_test(what_removed_all_is_explained),
 		cmocka_unit_test(printed_times_find_their_tick),
 		cmocka_unit_test(keys_are_anded),
 		cmocka_unit_test(some_frame_must_match),
