@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "report/artifacts.h"
+#include "report/budget.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/core/sink.h"
@@ -170,6 +171,10 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 		digest_warn(&pipeline, stderr);
 		result = STATUS_DAMAGED;
 	}
+	if (status == 0 &&
+	    (cli->mode == CLI_REPORT || cli->mode == CLI_VIEW) &&
+	    budgets_check(&pipeline, stderr))
+		result = worse(result, STATUS_BUDGET);
 	pipeline_close(&pipeline);
 	return result;
 }

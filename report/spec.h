@@ -11,6 +11,7 @@
 
 #include "report/aggregate/cost.h"
 #include "report/aggregate/sort.h"
+#include "report/budget.h"
 #include "report/core/arena.h"
 #include "report/filter/filter.h"
 #include "report/output/artifact.h"
@@ -41,6 +42,7 @@ struct spec_view {
 	enum direction direction;
 	const struct artifact_format *artifacts[SPEC_ARTIFACTS_MAX];
 	size_t artifact_count;
+	struct budgets budgets;
 	uint32_t line; /* of the section, for later errors; 0 for --view */
 };
 
@@ -65,6 +67,7 @@ struct spec {
 	const struct page_format *pages[SPEC_PAGES_MAX];
 	size_t page_count;
 	enum page_theme theme;
+	struct budgets budgets;
 	struct spec_view *views;
 	size_t view_count;
 	struct spec_filter *filters;

@@ -133,12 +133,21 @@ static int set_theme(struct spec *spec, const char *value, struct diag *diag)
 	return 0;
 }
 
+static int set_report_budgets(struct spec *spec, const char *value,
+			      struct diag *diag)
+{
+	return budgets_parse(&spec->budgets, BUDGET_OF_RUN, value, &spec->arena,
+			     diag);
+}
+
 const struct report_key report_keys[] = {
 	{ "title", "TEXT", "heading of the report", set_report_title },
 	{ "output", "DIR", "where to write; -o overrides it", set_output },
 	{ "pages", "LIST", "html, markdown, or none", set_pages },
 	{ "theme", "WORD", "colours of the page: auto, light or dark",
 	  set_theme },
+	{ "fail_if", "LIST", "exit with 1 if, see docs/spec.md",
+	  set_report_budgets },
 };
 
 const size_t report_key_count = sizeof(report_keys) / sizeof(report_keys[0]);
@@ -293,6 +302,13 @@ static int set_direction(struct spec_view *view, const char *value,
 	return 0;
 }
 
+static int set_budgets(struct spec_view *view, const char *value,
+		       struct arena *arena, struct diag *diag)
+{
+	return budgets_parse(&view->budgets, BUDGET_OF_VIEW, value, arena,
+			     diag);
+}
+
 const struct view_key view_keys[] = {
 	{ "title", "TEXT", "heading of the view", true, set_title },
 	{ "artifacts", "LIST", "what to write, see Artifacts", false,
@@ -308,6 +324,8 @@ const struct view_key view_keys[] = {
 	  set_cost },
 	{ "direction", "WORD", "trees begin with callers or with callees",
 	  true, set_direction },
+	{ "fail_if", "LIST", "exit with 1 if bytes > 1MiB, groups > 0, …", true,
+	  set_budgets },
 };
 
 const size_t view_key_count = sizeof(view_keys) / sizeof(view_keys[0]);

@@ -348,6 +348,8 @@ write_specs() {
 	printf '[filter a]\nuse = b\n[filter b]\nuse = a\n' >cycle.ini
 	printf '[report]\npages = none\n[filter old]\nto = 5\n[view a]\nuse = old\nsize_min = 1001\nartifacts = folded\n' \
 		>used.ini
+	printf '[report]\npages = none\nfail_if = peak_bytes > 6KiB, leaked > 2\n[view a]\nartifacts = folded\nfail_if = groups >= 4\n' \
+		>fail.ini
 	mkdir templates
 	printf '[view mine]\nartifacts = tree\n' >templates/default.ini
 	cd "$root" || exit 1
@@ -361,6 +363,11 @@ test_specs() {
 	expect spec-use memprof-report --spec use.ini t.dat
 	expect spec-cycle memprof-report --spec cycle.ini t.dat
 	expect spec-used "memprof-report --quiet --spec used.ini -o used t.dat && cat used/a.folded"
+	expect spec-fail memprof-report --quiet --spec fail.ini -o fail t.dat
+	status 0 "memprof-report --view 'fail_if=bytes>16KiB' --as folded t.dat"
+	status 1 "memprof-report --view 'fail_if=bytes>13KiB' --as folded t.dat"
+	status 4 "memprof-report --quiet --spec fail.ini -o fail flipped.dat"
+	expect tree-nothing-two "memprof-report --view 'lifetime=only_leaked&size_min=100KiB' --as tree t.dat"
 	expect spec-missing memprof-report --spec missing.ini t.dat
 	expect spec-directory memprof-report --spec directory t.dat
 	expect spec-one "memprof-report --spec one.ini -o one t.dat && ls one"

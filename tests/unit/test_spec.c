@@ -300,16 +300,14 @@ static void unknown_keys_name_the_nearest(void **state)
 			  false));
 	refuses("[report]\ntitel = x\n",
 		"a.ini:2: unknown key \"titel\" in [report]; did you mean "
-		"\"title\"? Allowed: title, output, pages, theme");
+		"\"title\"? Allowed: title, output, pages, theme, fail_if");
 	refuses("[report]\nlifetime = all\n",
 		"a.ini:2: unknown key \"lifetime\" in [report]; allowed: "
-		"title, output, pages, theme");
+		"title, output, pages, theme, fail_if");
 	refuses("[report]\nTITLE = x\n",
-		"a.ini:2: unknown key \"TITLE\" in [report]; allowed: title, "
-		"output, pages, theme");
+		"a.ini:2: unknown key \"TITLE\" in [report]; allowed: title, output, pages, theme, fail_if");
 	refuses("[report]\n= x\n",
-		"a.ini:2: unknown key \"\" in [report]; allowed: title, "
-		"output, pages, theme");
+		"a.ini:2: unknown key \"\" in [report]; allowed: title, output, pages, theme, fail_if");
 	refuses("title = x\n[report]\n",
 		"a.ini:1: \"title\" stands before any section; allowed: "
 		"[report], [filter NAME], [view NAME]");
@@ -420,6 +418,45 @@ static void bad_values_are_refused(void **state)
 		"only_matched.leaked_count, only_matched.size, "
 		"all.min_timestamp, all.max_timestamp, all.interval, "
 		"all.allocated_count, all.leaked_count, all.size");
+}
+
+static void limits_are_checked(void **state)
+{
+	struct spec spec;
+
+	(void)state;
+	reads(&spec, "[report]\nfail_if = peak_bytes > 200MiB\n[view a]\n"
+		     "fail_if = groups>0 , bytes >= 1.5 KiB,leaked!=0x10\n");
+	assert_int_equal(spec.budgets.count, 1);
+	assert_int_equal(spec.views[0].budgets.count, 3);
+	spec_done(&spec);
+	refuses("[report]\nfail_if = peak > 1\n",
+		"a.ini:2: fail_if: \"peak\" is not a figure of the run; "
+		"allowed: peak_bytes, peak_blocks, peak_rss, allocations, "
+		"allocated_bytes, temporary, leaked, leaked_bytes, "
+		"events_lost, run_time");
+	refuses("[view a]\nfail_if = peak_bytes > 1\n",
+		"a.ini:2: fail_if: \"peak_bytes\" is not a figure of a view; "
+		"did you mean \"leaked_bytes\"? Allowed: allocations, bytes, "
+		"leaked, leaked_bytes, groups");
+	refuses("[view a]\nfail_if = groups\n",
+		"a.ini:2: fail_if: \"groups\" is not a condition; allowed: "
+		"FIGURE OPERATOR LIMIT (leaked_bytes > 1MiB) with >, >=, <, "
+		"<=, ==, !=");
+	refuses("[view a]\nfail_if = groups = 1\n",
+		"a.ini:2: fail_if: \"groups = 1\" is not a condition; "
+		"allowed: FIGURE OPERATOR LIMIT (leaked_bytes > 1MiB) with >, "
+		">=, <, <=, ==, !=");
+	refuses("[view a]\nfail_if = groups > 1KiB\n",
+		"a.ini:2: fail_if: \"1KiB\" is not a limit of groups; "
+		"allowed: a whole number");
+	refuses("[report]\nfail_if = run_time > 10B\n",
+		"a.ini:2: fail_if: \"10B\" is not a limit of run_time; "
+		"allowed: a duration (1.5, 250ms, 1h30m)");
+	refuses("[view a]\nfail_if = bytes > 1,\n",
+		"a.ini:2: fail_if: \"\" is not a condition; allowed: FIGURE "
+		"OPERATOR LIMIT (leaked_bytes > 1MiB) with >, >=, <, <=, ==, "
+		"!=");
 }
 
 static void missing_values_are_refused(void **state)
@@ -786,6 +823,7 @@ int main(void)
 		cmocka_unit_test(bad_section_lines_are_refused),
 		cmocka_unit_test(repetition_is_refused),
 		cmocka_unit_test(bad_values_are_refused),
+		cmocka_unit_test(limits_are_checked),
 		cmocka_unit_test(missing_values_are_refused),
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(hostile_text_is_refused),

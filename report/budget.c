@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/budget.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "report/aggregate/view.h"
+#include "report/core/arena.h"
+#include "report/core/diag.h"
+#include "report/core/units.h"
+#include "report/engine/engine.h"
+#include "report/filter/choice.h"
+#include "report/pipeline.h"
+#include "report/spec.h"
+
+enum { HINT_BYTES = 1024, NAMES_MAX = 32 };
+
+enum budget_kind { BUDGET_COUNT, BUDGET_BYTES, BUDGET_SECONDS };
+
+enum budget_metric {
+	RUN_PEAK_BYTES,
+	RUN_PEAK_BLOCKS,
+	RUN_PEAK_RSS,
+	RUN_ALLOCATIONS,
+	RUN_ALLOCATED_BYTES,
+	RUN_TEMPORARY,
+	RUN_LEAKED,
+	RUN_LEAKED_BYTES,
+	RUN_EVENTS_LOST,
+	RUN_TIME,
+	VIEW_ALLOCATIONS,
+	VIEW_BYTES,
+	VIEW_LEAKED,
+	VIEW_LEAKED_BYTES,
+	VIEW_GROUPS,
+	METRIC_COUNT,
+};
+
+static const struct {
+	enum budget_subject subject;
+	enum budget_kind kind;
+	const char *name;
+} metrics[] = {
+	[RUN_PEAK_BYTES] = { BUDGET_OF_RUN, BUDGET_BYTES, "peak_bytes" },
+	[RUN_PEAK_BLOCKS] = { BUDGET_OF_RUN, BUDGET_COUNT, "peak_blocks" },
+	[RUN_PEAK_RSS] = { BUDGET_OF_RUN, BUDGET_BYTES, "peak_rss" },
+	[RUN_ALLOCATIONS] = { BUDGET_OF_RUN, BUDGET_COUNT, "allocations" },
+	[RUN_ALLOCATED_BYTES] = { BUDGET_OF_RUN, BUDGET_BYTES,
+				  "allocated_bytes" },
+	[RUN_TEMPORARY] = { BUDGET_OF_RUN, BUDGET_COUNT, "temporary" },
+	[RUN_LEAKED] = { BUDGET_OF_RUN, BUDGET_COUNT, "leaked" },
+	[RUN_LEAKED_BYTES] = { BUDGET_OF_RUN, BUDGET_BYTES, "leaked_bytes" },
+	[RUN_EVENTS_LOST] = { BUDGET_OF_RUN, BUDGET_COUNT, "events_lost" },
+	[RUN_TIME] = { BUDGET_OF_RUN, BUDGET_SECONDS, "run_time" },
+	[VIEW_ALLOCATIONS] = { BUDGET_OF_VIEW, BUDGET_COUNT, "allocations" },
+	[VIEW_BYTES] = { BUDGET_OF_VIEW, BUDGET_BYTES, "bytes" },
+	[VIEW_LEAKED] = { BUDGET_OF_VIEW, BUDGET_COUNT, "leaked" },
+	[VIEW_LEAKED_BYTES] = { BUDGET_OF_VIEW, BUDGET_BYTES, "leaked_bytes" },
+	[VIEW_GROUPS] = { BUDGET_OF_VIEW, BUDGET_COUNT, "groups" },
+};
+
+enum budget_operator {
+	OPERATOR_AT_LEAST,
+	OPERATOR_AT_MOST,
+	OPERATOR_EQUAL,
+	OPERATOR_UNEQUAL,
+	OPERATOR_MORE,
+	OPERATOR_LESS,
+	OPERATOR_COUNT,
+};
+
+/* Those of two characters before those that they begin with. */
+static const char *const operators[OPERATOR_COUNT] = {
+	[OPERATOR_AT_LEAST] = ">=", [OPERATOR_AT_MOST] = "<=",
+	[OPERATOR_EQUAL] = "==",    [OPERATOR_UNEQUAL] = "!=",
+	[OPERATOR_MORE] = ">",	    [OPERATOR_LESS] = "<",
+};
+
+/**
+ * struct budget - one condition
+ * @limit: counts and bytes as they are, exact below 2^53
+ * @text:  as written
+ */
+struct budget {
+	enum budget_metric metric;
+	enum budget_operator operator;
+	double limit;
+	const char *text;
+};
+
+/* --- reading --- */
+
+static const char blank[] = " \t";
+
+static char *trimmed(struct arena *arena, const char *text, size_t len)
+{
+	size_t skip = strspn(text, blank);
+
+	if (skip > len)
+		skip = len;
+	text += skip;
+	len -= skip;
+	while (len && strchr(blank, text[len - 1]))
+		len--;
+	return arena_copy(arena, text, len);
+}
+
+static int find_metric(enum budget_subject subject, const char *name,
+		       struct diag *diag)
+{
+	const char *names[NAMES_MAX] = { NULL };
+	int numbers[NAMES_MAX];
+	size_t count = 0;
+	int found;
+
+	for (int i = 0; i < METRIC_COUNT; i++) {
+		if (metrics[i].subject != subject)
+			continue;
+		numbers[count] = i;
+		names[count++] = metrics[i].name;
+	}
+	found = choice_find(name, names,
+			    subject == BUDGET_OF_VIEW ? "a figure of a view"
+						      : "a figure of the run",
+			    diag);
+	return found < 0 ? found : numbers[found];
+}
+
+static int parse_limit(struct budget *budget, const char *text,
+		       struct diag *diag)
+{
+	static const char *const allowed[] = {
+		[BUDGET_COUNT] = "a whole number",
+		[BUDGET_BYTES] = "a number of bytes (4096, 64KiB, 10MB)",
+		[BUDGET_SECONDS] = "a duration (1.5, 250ms, 1h30m)",
+	};
+	enum budget_kind kind = metrics[budget->metric].kind;
+	uint64_t number = 0;
+	bool good;
+
+	if (kind == BUDGET_SECONDS)
+		good = units_parse_seconds(text, &budget->limit);
+	else
+		good = kind == BUDGET_BYTES ? units_parse_bytes(text, &number)
+					    : units_parse_integer(text, &number);
+	if (!good)
+		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+				"\"%s\" is not a limit of %s; allowed: %s",
+				text, metrics[budget->metric].name,
+				allowed[kind]);
+	if (kind != BUDGET_SECONDS)
+		budget->limit = (double)number;
+	return 0;
+}
+
+/* @text: one condition, trimmed. */
+static int parse_budget(struct budget *budget, enum budget_subject subject,
+			char *text, struct arena *arena, struct diag *diag)
+{
+	size_t len = strcspn(text, "<>=!");
+	char *name = trimmed(arena, text, len);
+	int operator = 0;
+	char *limit;
+	int metric;
+
+	while (operator < OPERATOR_COUNT &&
+	       strncmp(text + len, operators[operator],
+		       strlen(operators[operator])) != 0)
+		operator++;
+	if (operator == OPERATOR_COUNT)
+		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+				"\"%s\" is not a condition; allowed: FIGURE "
+				"OPERATOR LIMIT (leaked_bytes > 1MiB) with "
+				">, >=, <, <=, ==, !=",
+				text);
+	limit = text + len + strlen(operators[operator]);
+	limit += strspn(limit, blank);
+	metric = name ? find_metric(subject, name, diag) : -ENOMEM;
+	if (metric < 0)
+		return metric;
+	budget->metric = (enum budget_metric)metric;
+	budget->operator = (enum budget_operator)operator;
+	budget->text = text;
+	return parse_limit(budget, limit, diag);
+}
+
+int budgets_parse(struct budgets *ret, enum budget_subject subject,
+		  const char *text, struct arena *arena, struct diag *diag)
+{
+	size_t count = 1, used = 0;
+	struct budget *items;
+	int status = 0;
+
+	for (const char *c = text; *c; c++)
+		count += *c == ',';
+	items = arena_array(arena, count, sizeof(*items));
+	while (items && status == 0 && text) {
+		size_t len = strcspn(text, ",");
+		char *one = trimmed(arena, text, len);
+
+		if (!one)
+			return -ENOMEM;
+		status = parse_budget(&items[used++], subject, one, arena,
+				      diag);
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	if (!items || status == -ENOMEM)
+		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,
+				"out of memory");
+	ret->items = items;
+	ret->count = used;
+	return status;
+}
+
+/* --- checking --- */
+
+static bool holds(const struct budget *budget, double value)
+{
+	switch (budget->operator) {
+	case OPERATOR_AT_LEAST:
+		return value >= budget->limit;
+	case OPERATOR_AT_MOST:
+		return value <= budget->limit;
+	case OPERATOR_EQUAL:
+		return value == budget->limit;
+	case OPERATOR_UNEQUAL:
+		return value != budget->limit;
+	case OPERATOR_MORE:
+		return value > budget->limit;
+	case OPERATOR_LESS:
+		return value < budget->limit;
+	case OPERATOR_COUNT:
+		break;
+	}
+	return false;
+}
+
+static void print_excess(const struct spec *spec, const char *section,
+			 const struct budget *budget, double value, FILE *out)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	switch (metrics[budget->metric].kind) {
+	case BUDGET_COUNT:
+		units_format_count(text, sizeof(text), (uint64_t)value);
+		break;
+	case BUDGET_BYTES:
+		units_format_bytes(text, sizeof(text), (uint64_t)value);
+		break;
+	case BUDGET_SECONDS:
+		units_format_seconds(text, sizeof(text), value);
+		break;
+	}
+	fprintf(out, "memprof-report: %s: [%s]: fail_if: %s: it is %s\n",
+		spec->path, section, budget->text, text);
+}
+
+static size_t check(const struct spec *spec, const char *section,
+		    const struct budgets *budgets,
+		    const double values[METRIC_COUNT], FILE *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < budgets->count; i++) {
+		const struct budget *budget = &budgets->items[i];
+
+		if (!holds(budget, values[budget->metric]))
+			continue;
+		print_excess(spec, section, budget, values[budget->metric],
+			     out);
+		count++;
+	}
+	return count;
+}
+
+size_t budgets_check(const struct pipeline *pipeline, FILE *out)
+{
+	const struct spec *spec = pipeline->spec;
+	const struct engine_totals *totals = engine_totals(pipeline->engine);
+	double values[METRIC_COUNT] = {
+		[RUN_PEAK_BYTES] = (double)totals->peak_bytes,
+		[RUN_PEAK_BLOCKS] = (double)totals->peak_count,
+		[RUN_PEAK_RSS] = (double)(pipeline->run.peak_rss_bytes >
+							  totals->peak_rss
+						  ? pipeline->run.peak_rss_bytes
+						  : totals->peak_rss),
+		[RUN_ALLOCATIONS] = (double)totals->allocated_count,
+		[RUN_ALLOCATED_BYTES] = (double)totals->allocated_bytes,
+		[RUN_TEMPORARY] = (double)totals->temporary_count,
+		[RUN_LEAKED] = (double)totals->live_count,
+		[RUN_LEAKED_BYTES] = (double)totals->live_bytes,
+		[RUN_EVENTS_LOST] = (double)pipeline->run.events_lost,
+		[RUN_TIME] = run_duration(&pipeline->run),
+	};
+	size_t count = check(spec, "report", &spec->budgets, values, out);
+
+	for (size_t i = 0; i < spec->view_count; i++) {
+		const struct spec_view *view = &spec->views[i];
+		struct view_sums sums = view_sums(pipeline->views[i]);
+		char section[80];
+
+		values[VIEW_ALLOCATIONS] = (double)sums.count;
+		values[VIEW_BYTES] = (double)sums.bytes;
+		values[VIEW_LEAKED] = (double)sums.leaked_count;
+		values[VIEW_LEAKED_BYTES] = (double)sums.leaked_bytes;
+		values[VIEW_GROUPS] = (double)sums.groups;
+		snprintf(section, sizeof(section), "view %s", view->name);
+		count += check(spec, section, &view->budgets, values, out);
+	}
+	return count;
+}

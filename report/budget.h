@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fail_if: limits whose excess is an exit status, for continuous integration.
+ */
+#ifndef REPORT_BUDGET_H
+#define REPORT_BUDGET_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct arena;
+struct budget;
+struct diag;
+struct pipeline;
+
+enum budget_subject { BUDGET_OF_RUN, BUDGET_OF_VIEW };
+
+/* @items: @count of them, owned by the arena they were parsed into. */
+struct budgets {
+	struct budget *items;
+	size_t count;
+};
+
+/**
+ * budgets_parse() - "groups > 0, bytes > 1MiB"
+ *
+ * Return: 0; -EINVAL with @diag->text saying what was found and what is
+ * allowed; -ENOMEM.
+ */
+int budgets_parse(struct budgets *ret, enum budget_subject subject,
+		  const char *text, struct arena *arena, struct diag *diag);
+
+/* Writes a line to @out for each condition of the spec that holds now that the
+   trace has been read.  Return: how many do. */
+size_t budgets_check(const struct pipeline *pipeline, FILE *out);
+
+#endif /* REPORT_BUDGET_H */
