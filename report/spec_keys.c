@@ -189,6 +189,8 @@ const char *const sort_names[] = {
 	[SORT_TIMESTAMP - 1] = "timestamp",
 	[SORT_ADDRESS - 1] = "address",
 	[SORT_SIZE - 1] = "size",
+	[SORT_USABLE_SIZE - 1] = "usable_size",
+	[SORT_LIFETIME - 1] = "lifetime",
 	[SORT_MATCHED_MIN_TIMESTAMP - 1] = "only_matched.min_timestamp",
 	[SORT_MATCHED_MAX_TIMESTAMP - 1] = "only_matched.max_timestamp",
 	[SORT_MATCHED_INTERVAL - 1] = "only_matched.interval",
@@ -201,6 +203,7 @@ const char *const sort_names[] = {
 	[SORT_ALL_ALLOCATED_COUNT - 1] = "all.allocated_count",
 	[SORT_ALL_LEAKED_COUNT - 1] = "all.leaked_count",
 	[SORT_ALL_SIZE - 1] = "all.size",
+	[SORT_ALL_MAX_USAGE - 1] = "all.max_total_usage_first_seen_at",
 	NULL,
 };
 
@@ -356,7 +359,8 @@ static int sort_check(const struct spec_view *view, struct diag *diag)
 			"sort_by = %s is an order of %s, not of %s; allowed: "
 			"%s",
 			sort_names[view->sort_by - 1], lacks, has,
-			of_groups ? "timestamp, address, size"
+			of_groups ? "timestamp, address, size, "
+				    "usable_size, lifetime"
 				  : "only_matched.… and all.…");
 }
 

@@ -21,12 +21,24 @@ void rows_done(struct rows *rows)
 	vec_done(rows);
 }
 
+static uint64_t lifetime(const struct rows *rows, const struct record *record)
+{
+	uint64_t end = record_is_leaked(record) ? rows->last_tick
+						: record->free_tick;
+
+	return end > record->alloc_tick ? end - record->alloc_tick : 0;
+}
+
 static uint64_t sort_key(const struct rows *rows, const struct record *record)
 {
 	if (rows->sort_by == SORT_ADDRESS)
 		return record->addr;
 	if (rows->sort_by == SORT_SIZE)
 		return record->size;
+	if (rows->sort_by == SORT_USABLE_SIZE)
+		return record->usable;
+	if (rows->sort_by == SORT_LIFETIME)
+		return lifetime(rows, record);
 	return record->alloc_order;
 }
 

@@ -24,11 +24,12 @@ struct rows {
 	size_t count;
 	size_t capacity;
 	uint64_t limit;
-	enum sort_by sort_by; /* SORT_TIMESTAMP, SORT_ADDRESS or SORT_SIZE */
+	enum sort_by sort_by; /* SORT_TIMESTAMP to SORT_LIFETIME */
 	enum sort_order order;
+	uint64_t last_tick; /* when what was never freed stops living */
 };
 
-/* Other keys than those three sort by time. */
+/* Other keys than those of allocations sort by time. */
 void rows_init(struct rows *rows, enum sort_by sort_by, enum sort_order order,
 	       uint64_t limit);
 void rows_done(struct rows *rows);

@@ -13,14 +13,16 @@
 
 enum sort_order { SORT_ASCENDING, SORT_DESCENDING };
 
-/* What allocations and groups are sorted by. Allocations: TIMESTAMP, ADDRESS,
-   SIZE. Groups: the rest, over the allocations that passed the filter or over
+/* What allocations and groups are sorted by. Allocations: TIMESTAMP to
+   LIFETIME. Groups: the rest, over the allocations that passed the filter or over
    all of the group. */
 enum sort_by {
 	SORT_DEFAULT, /* timestamp; groups: only_matched.size, falling */
 	SORT_TIMESTAMP,
 	SORT_ADDRESS,
 	SORT_SIZE,
+	SORT_USABLE_SIZE,
+	SORT_LIFETIME,
 	SORT_MATCHED_MIN_TIMESTAMP,
 	SORT_MATCHED_MAX_TIMESTAMP,
 	SORT_MATCHED_INTERVAL,
@@ -33,6 +35,7 @@ enum sort_by {
 	SORT_ALL_ALLOCATED_COUNT,
 	SORT_ALL_LEAKED_COUNT,
 	SORT_ALL_SIZE,
+	SORT_ALL_MAX_USAGE, /* when the group held most */
 };
 
 #endif /* REPORT_AGGREGATE_SORT_H */

@@ -33,6 +33,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
 		  options->keep_records ? rows_kept(options) : 0);
+	view->rows.last_tick = options->last_tick;
 	return view;
 }
 

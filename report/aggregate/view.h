@@ -30,6 +30,7 @@ struct view;
  * @skip:  how many before them are not
  * @peak_order: number of the event that reached the peak; what was alive then
  *          means nothing in a view that is filled before it is known
+ * @last_tick: end of the run
  * @keep_records: whether view_allocations() will be asked for
  * @keep_histogram: whether view_sizes() or view_lifetimes() will be; then @run
  *          is needed
@@ -46,6 +47,7 @@ struct view_options {
 	enum cost cost;
 	enum direction direction;
 	uint64_t peak_order;
+	uint64_t last_tick;
 	bool keep_records;
 	bool keep_histogram;
 	bool keep_timeline;

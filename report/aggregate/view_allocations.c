@@ -19,6 +19,8 @@ static const struct figure_column allocation_columns[] = {
 	{ "lifetime", "Lifetime", "lifetime", CELL_SECONDS },
 	{ "temporary", "Temporary", "temporary", CELL_FLAG },
 	{ "position_in_chain", "Reallocs before", NULL, CELL_COUNT },
+	{ "chain_id", "Chain", NULL, CELL_ID },
+	{ "marker", "Markers before", NULL, CELL_ID },
 	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
 	{ "deallocation_backtrace", "Freed from", "backtrace", CELL_STACK },
 };
@@ -66,6 +68,8 @@ static void add_allocation(struct table_maker *table, const struct scope *scope,
 	add_deallocation(table, scope, record);
 	table_add(table, cell_flag(record->is_temporary));
 	table_add(table, cell_count(record->chain_position));
+	table_add(table, record->chain ? cell_id(record->chain) : cell_none());
+	table_add(table, cell_id(record->marker));
 	table_add(table, cell_stack(scope_stack(scope, record->stack)));
 	table_add(table, record->free_stack
 			 ? cell_stack(scope_stack(scope, record->free_stack))

@@ -40,10 +40,14 @@ static uint64_t group_sort_key(const struct view *view,
 		return all->allocated_count - all->freed_count;
 	case SORT_ALL_SIZE:
 		return all->allocated_bytes;
+	case SORT_ALL_MAX_USAGE:
+		return all->max_live_bytes ? all->max_live_tick : 0;
 	case SORT_DEFAULT:
 	case SORT_TIMESTAMP:
 	case SORT_ADDRESS:
 	case SORT_SIZE:
+	case SORT_USABLE_SIZE:
+	case SORT_LIFETIME:
 	case SORT_MATCHED_SIZE:
 		break;
 	}
@@ -111,6 +115,9 @@ static const struct figure_column group_columns[] = {
 	GROUP_COLUMNS("only_matched_", "Matched: "),
 	GROUP_COLUMNS("all_", "All: "),
 	{ "all_peak_size", "All: at the peak", "peak_share", CELL_BYTES },
+	{ "all_max_total_usage", "All: most alive", NULL, CELL_BYTES },
+	{ "all_max_total_usage_first_seen_at", "All: most alive at", NULL,
+	  CELL_SECONDS },
 	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
 };
 
@@ -156,6 +163,12 @@ static void add_group(struct table_maker *table, const struct scope *scope,
 	add_group_half(table, scope, matched);
 	add_group_half(table, scope, &all);
 	table_add(table, cell_bytes(group->peak_bytes));
+	table_add(table, cell_bytes(group->max_live_bytes));
+	table_add(table,
+		  cell_seconds(group->max_live_bytes
+				       ? run_seconds(scope->run,
+						     group->max_live_tick)
+				       : 0));
 	table_add(table, cell_stack(scope_stack(scope, group->stack)));
 }
 

@@ -284,6 +284,9 @@ test_queries() {
 	ids 'sort_by=size&order=dsc&count=3' '4 2 1'
 	ids 'sort_by=address&order=asc&count=2' '0 1'
 	ids 'order=dsc&count=2' '6 5'
+	ids 'sort_by=usable_size&count=3' '5 6 3'
+	ids 'sort_by=lifetime' '5 2 6 0 1 3 4'
+	ids 'sort_by=lifetime&order=dsc&count=3' '1 3 4'
 	ids 'count=all&order=asc&sort_by=timestamp' '0 1 2 3 4 5 6'
 	ids 'lifetime=only_deallocated_in_current_range&to=5' '0 2'
 	ids 'lifetime=only_not_deallocated_in_current_range&to=5' '1 3'
@@ -332,6 +335,8 @@ test_queries() {
 		'5016/5016 2500/2500 6000/6000 64/64'
 	groups 'sort_by=all.leaked_count&order=dsc&count=2' '6000/6000 64/64'
 	groups 'sort_by=all.min_timestamp' '5016/5016 2500/2500 6000/6000 64/64'
+	groups 'sort_by=all.max_total_usage_first_seen_at' \
+		'5016/5016 2500/2500 6000/6000 64/64'
 	groups 'sort_by=all.interval&order=dsc&count=2' '5016/5016 2500/2500'
 }
 

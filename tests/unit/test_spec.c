@@ -187,6 +187,8 @@ static void sort_names_match_their_numbers(void **state)
 		{ "timestamp", SORT_TIMESTAMP },
 		{ "address", SORT_ADDRESS },
 		{ "size", SORT_SIZE },
+		{ "usable_size", SORT_USABLE_SIZE },
+		{ "lifetime", SORT_LIFETIME },
 		{ "only_matched.min_timestamp", SORT_MATCHED_MIN_TIMESTAMP },
 		{ "only_matched.max_timestamp", SORT_MATCHED_MAX_TIMESTAMP },
 		{ "only_matched.interval", SORT_MATCHED_INTERVAL },
@@ -200,6 +202,7 @@ static void sort_names_match_their_numbers(void **state)
 		{ "all.allocated_count", SORT_ALL_ALLOCATED_COUNT },
 		{ "all.leaked_count", SORT_ALL_LEAKED_COUNT },
 		{ "all.size", SORT_ALL_SIZE },
+		{ "all.max_total_usage_first_seen_at", SORT_ALL_MAX_USAGE },
 	};
 
 	(void)state;
@@ -413,11 +416,13 @@ static void bad_values_are_refused(void **state)
 	refuses("[view a]\nsort_by = all.sise\n",
 		"a.ini:2: sort_by: \"all.sise\" is not a sort key; did you "
 		"mean \"all.size\"? Allowed: timestamp, address, size, "
+		"usable_size, lifetime, "
 		"only_matched.min_timestamp, only_matched.max_timestamp, "
 		"only_matched.interval, only_matched.allocated_count, "
 		"only_matched.leaked_count, only_matched.size, "
 		"all.min_timestamp, all.max_timestamp, all.interval, "
-		"all.allocated_count, all.leaked_count, all.size");
+		"all.allocated_count, all.leaked_count, all.size, "
+		"all.max_total_usage_first_seen_at");
 }
 
 static void limits_are_checked(void **state)
@@ -493,7 +498,8 @@ static void contradictions_are_refused(void **state)
 		"all.…");
 	refuses("[view a]\nsort_by = all.size\nartifacts = allocations\n",
 		"a.ini:1: [view a]: sort_by = all.size is an order of groups, "
-		"not of allocations; allowed: timestamp, address, size");
+		"not of allocations; allowed: timestamp, address, size, "
+		"usable_size, lifetime");
 }
 
 static void hostile_text_is_refused(void **state)
@@ -805,7 +811,8 @@ static void bad_queries_are_refused(void **state)
 		      "allocation could pass");
 	refuses_query("sort_by=all.size",
 		      "--view: sort_by = all.size is an order of groups, not "
-		      "of allocations; allowed: timestamp, address, size");
+		      "of allocations; allowed: timestamp, address, size, "
+		      "usable_size, lifetime");
 }
 
 int main(void)
