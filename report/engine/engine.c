@@ -40,6 +40,7 @@ struct engine {
 	struct engine_totals totals;
 	const struct engine_observer *observers;
 	size_t observer_count;
+	bool has_record_observer;
 	bool shows_begun; /* an observer has @begun */
 	engine_progress_fn progress;
 	void *progress_context;
@@ -124,9 +125,12 @@ static void fill_chain(const struct engine *engine, struct record *record,
 static int observe_record(struct engine *engine, const struct live_block *block,
 			  const struct record *end)
 {
-	struct record record = *end;
+	struct record record;
 	int status = 0;
 
+	if (!engine->has_record_observer)
+		return 0;
+	record = *end;
 	record.id = block->id;
 	record.alloc_tick = block->alloc_tick;
 	record.alloc_order = block->alloc_order;
@@ -437,9 +441,12 @@ int engine_pass(struct engine *engine, const struct engine_observer *observers,
 
 	engine->observers = observers;
 	engine->observer_count = observer_count;
+	engine->has_record_observer = false;
 	engine->shows_begun = false;
-	for (size_t i = 0; i < observer_count; i++)
+	for (size_t i = 0; i < observer_count; i++) {
+		engine->has_record_observer |= observers[i].record != NULL;
 		engine->shows_begun |= observers[i].begun != NULL;
+	}
 	if (status == 0)
 		status = merge_run(engine->input, handle_span, engine, diag);
 	if (status == 0)
