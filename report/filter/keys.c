@@ -173,6 +173,9 @@ const char *filter_key_refusal(const char *name)
 			   "thread and address_min come near it" },
 		{ "jemalloc", "a trace does not hold which allocator a block "
 			      "is from; library_regex comes near it" },
+		{ "from_map", "the maps that an allocator takes blocks from are "
+			      "made inside the C library and not in the trace; "
+			      "address_min and address_max name a range" },
 		{ "custom_filter", "there are no scripts here; filters are "
 				   "combined with use, use_any, not_use" },
 	};
