@@ -361,15 +361,16 @@ bool units_parse_bytes(const char *text, uint64_t *ret)
 
 struct time_unit {
 	const char *name;
-	double factor;
-	double divisor;
+	uint64_t ns;
 };
 
 /* Falling, so that "1h30m" is read and "30m1h" is not. */
 static const struct time_unit time_units[] = {
-	{ "d", 86400, 1 }, { "h", 3600, 1 }, { "min", 60, 1 },
-	{ "m", 60, 1 },    { "s", 1, 1 },    { "ms", 1, 1e3 },
-	{ "us", 1, 1e6 },  { "µs", 1, 1e6 }, { "ns", 1, 1e9 },
+	{ "d", 86400 * NS_PER_S }, { "h", 3600 * NS_PER_S },
+	{ "min", 60 * NS_PER_S },  { "m", 60 * NS_PER_S },
+	{ "s", NS_PER_S },	   { "ms", NS_PER_MS },
+	{ "us", NS_PER_US },	   { "µs", NS_PER_US },
+	{ "ns", 1 },
 };
 
 enum { TIME_UNIT_COUNT = sizeof(time_units) / sizeof(time_units[0]) };
@@ -390,9 +391,17 @@ static int time_unit_find(const char *text, size_t *ret_len)
 	return -1;
 }
 
+static wide decimal_ns(const struct decimal *decimal, uint64_t unit_ns)
+{
+	wide divisor = power_of_ten(decimal->places);
+
+	return ((wide)decimal->digits * unit_ns + divisor / 2) / divisor;
+}
+
+/* Adds up whole nanoseconds: however a time is written, it is one number. */
 bool units_parse_seconds(const char *text, double *ret)
 {
-	double seconds = 0;
+	wide ns = 0;
 	int previous = -1;
 
 	do {
@@ -405,18 +414,17 @@ bool units_parse_seconds(const char *text, double *ret)
 			return false;
 		text = skip_blanks(text);
 		if (!*text && previous < 0) {
-			*ret = decimal_value(&decimal);
-			return true;
+			ns = decimal_ns(&decimal, NS_PER_S);
+			break;
 		}
 		unit = time_unit_find(text, &len);
 		if (unit <= previous)
 			return false;
-		seconds += decimal_value(&decimal) * time_units[unit].factor /
-			   time_units[unit].divisor;
+		ns += decimal_ns(&decimal, time_units[unit].ns);
 		previous = unit;
 		text = skip_blanks(text + len);
 	} while (*text);
-	*ret = seconds;
+	*ret = (double)ns / (double)NS_PER_S;
 	return true;
 }
 

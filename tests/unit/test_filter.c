@@ -991,6 +991,14 @@ static void exclusive_conditions_are_refused(void **state)
 	spec_set(&spec, "to", "1");
 	assert_int_equal(filter_spec_check(&spec, &diag), 0);
 	memset(&spec, 0, sizeof(spec));
+	spec_set(&spec, "from", "1s500004403ns");
+	spec_set(&spec, "to", "1.500004403s");
+	spec_set(&spec, "lifetime_min", "1m500004403ns");
+	spec_set(&spec, "lifetime_max", "60.500004403");
+	spec_set(&spec, "group_interval_min", "1s500004403ns");
+	spec_set(&spec, "group_interval_max", "1500004.403us");
+	assert_int_equal(filter_spec_check(&spec, &diag), 0);
+	memset(&spec, 0, sizeof(spec));
 	spec_set(&spec, "from", "50%");
 	spec_set(&spec, "to", "49%");
 	assert_int_equal(filter_spec_check(&spec, &diag), -EINVAL);

@@ -195,9 +195,15 @@ static void test_parse_seconds(void **state)
 	static const char *const bad[] = {
 		"", "s", "1x", "1h30", "30m1h", "1m1m", "-1", "1 s x", "1e3",
 	};
-	double seconds;
+	double seconds, same;
 
 	(void)state;
+	/* To the bit, or a range from one to the other would be empty. */
+	assert_true(units_parse_seconds("1.500004403s", &seconds));
+	assert_true(units_parse_seconds("1s500004403ns", &same));
+	assert_memory_equal(&seconds, &same, sizeof(seconds));
+	assert_true(units_parse_seconds("1500004.403us", &same));
+	assert_memory_equal(&seconds, &same, sizeof(seconds));
 	for (size_t i = 0; i < COUNT(good); i++) {
 		assert_true(units_parse_seconds(good[i].text, &seconds));
 		assert_true(fabs(seconds - good[i].seconds) <
