@@ -51,6 +51,10 @@ outputs() {
 	make -j"$jobs" test-tools && tests/output/check_outputs.py
 }
 
+oracle() {
+	make -j"$jobs" test-tools && tests/oracle/run.py
+}
+
 suite build make -j"$jobs" CFLAGS=-Werror all
 suite build-asan make -j"$jobs" MODE=asan build/asan/memprof-report
 suite build-clang make -j"$jobs" OBJ=build/clang MODE=debug CC=clang \
@@ -65,6 +69,7 @@ suite tracer tests/tracer/run.sh build/release
 suite instructions tests/tracer/instructions.py build/release
 suite unwind tests/tracer/unwind.sh build/release
 suite truth tests/truth/run.py
+suite oracle oracle
 suite cli tests/cli/run.sh
 suite corruption tests/cli/corruption.py
 suite compare tests/compare/compare.py --quick
