@@ -32,8 +32,7 @@ enum {
 enum helper_phase {
 	HELPER_NONE, /* not yet */
 	HELPER_RUNS,
-	HELPER_STOPPED, /* the process is about to end */
-	HELPER_NEVER,   /* failed, killed, forbidden */
+	HELPER_NEVER, /* failed, killed, forbidden */
 };
 
 /**
@@ -44,6 +43,7 @@ enum helper_phase {
  * @parent: the program
  * @ready:  it has let go of the program's files
  * @quit:   it is to end
+ * @stops:  helper_stop() calls not taken back; above 0 none is started
  * @memory, @bytes: its thread-local storage and stack
  * @pointer: its thread pointer, in @memory
  */
@@ -54,6 +54,7 @@ static struct {
 	int parent;
 	atomic_bool ready;
 	atomic_bool quit;
+	atomic_int stops;
 	char *memory;
 	size_t bytes;
 	char *pointer;
@@ -291,10 +292,11 @@ bool helper_start(void)
 
 	if (LIKELY(phase == HELPER_RUNS))
 		return true;
-	if (phase != HELPER_NONE || sys_getpid() != state_page->pid)
+	if (phase != HELPER_NONE || helper.stops ||
+	    sys_getpid() != state_page->pid)
 		return false;
 	queue_lock_take(&helper.lock);
-	if (helper.phase == HELPER_NONE)
+	if (helper.phase == HELPER_NONE && !helper.stops)
 		start();
 	queue_lock_give(&helper.lock);
 	return helper.phase == HELPER_RUNS;
@@ -351,11 +353,10 @@ void helper_stop(void)
 
 	sys_signals_block(&signals);
 	queue_lock_take(&helper.lock);
+	helper.stops++;
 	if (helper.phase == HELPER_RUNS) {
 		stop();
-		helper.phase = HELPER_STOPPED;
-	} else if (helper.phase == HELPER_NONE) {
-		helper.phase = HELPER_STOPPED;
+		helper.phase = HELPER_NONE;
 	}
 	queue_lock_give(&helper.lock);
 	queue_drain(); /* what it has not come to */
@@ -364,7 +365,5 @@ void helper_stop(void)
 
 void helper_allow(void)
 {
-	int phase = HELPER_STOPPED;
-
-	atomic_compare_exchange_strong(&helper.phase, &phase, HELPER_NONE);
+	helper.stops--;
 }

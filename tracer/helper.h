@@ -42,15 +42,15 @@ void helper_kill(void);
 void helper_leave_if_orphaned(void);
 
 /*
- * Lets it end and waits for that; there is no other one before
- * helper_allow(), so that none outlives an exec.  What waited to be written
- * is, afterwards.
+ * Lets it end and waits for that; there is no other one before as many calls
+ * of helper_allow(), so that none outlives an exec, or has more privileges
+ * than the program.  What waited to be written is, afterwards.
  *
  * Safety: anywhere but in the helper.  Signals are blocked inside.
  */
 void helper_stop(void);
 
-/* The process went on after all.  Safety: anywhere. */
+/* Takes a helper_stop() back.  Safety: anywhere. */
 void helper_allow(void);
 
 #endif /* TRACER_HELPER_H */
