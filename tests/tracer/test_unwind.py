@@ -81,8 +81,8 @@ def judge(stderr, least, limit=LIMIT, left_limit=1e-4):
         raise AssertionError(f"{different} of {total} differ:\n" + stderr[:4000])
 
 
-def compare(argv, least, against="libunwind", statuses=(0,), left_limit=1e-4,
-            **options):
+def compare(argv, least, against="libunwind", statuses=(0,), limit=LIMIT,
+            left_limit=1e-4, **options):
     with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
         env = environment(directory, MEMORY_PROFILER_VERIFY_UNWIND=against,
                           MEMORY_PROFILER_LOG="info", **options.pop("env", {}))
@@ -91,7 +91,7 @@ def compare(argv, least, against="libunwind", statuses=(0,), left_limit=1e-4,
     stderr = p.stderr.decode(errors="replace")
     if p.returncode not in statuses:
         raise AssertionError(f"status {p.returncode}: {stderr[-2000:]}")
-    judge(stderr, least, left_limit=left_limit)
+    judge(stderr, least, limit, left_limit)
 
 
 @test
@@ -337,8 +337,10 @@ def java_threads():
 
 @test
 def node_under_load():
-    """V8's deoptimizer takes the frame that rbp points to off the stack."""
-    compare([need("node"), "load.js", LOAD_SECONDS], 50000, cwd=WORKLOADS)
+    """V8's deoptimizer takes the frame that rbp points to off the stack, some
+    30 to 50 times while the program warms up, however long it runs."""
+    compare([need("node"), "load.js", LOAD_SECONDS], 50000, cwd=WORKLOADS,
+            limit=1e-4)
 
 
 @test
