@@ -37,6 +37,7 @@ enum option_id {
 	OPTION_TEMPLATES,
 	OPTION_DEBUG_DIR,
 	OPTION_JOBS,
+	OPTION_TIMINGS,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 };
@@ -79,10 +80,12 @@ static const struct option_row option_rows[] = {
 	  "look here first for debug files; may be repeated" },
 	{ GROUP_OTHER, OPTION_JOBS, "jobs", "N",
 	  "use no more than N threads; as many as processors if not given" },
+	{ GROUP_OTHER, OPTION_TIMINGS, "timings", NULL,
+	  "print what each step took, to standard error" },
 	{ GROUP_OTHER, OPTION_QUIET, "quiet", NULL,
 	  "print errors only" },
 	{ GROUP_OTHER, OPTION_VERBOSE, "verbose", NULL,
-	  "print also where time went and what was not found" },
+	  "print also what is being done and what was not found" },
 	{ GROUP_OTHER, 'h', "help", NULL, "print this" },
 	{ GROUP_OTHER, 'V', "version", NULL, "print the version" },
 };
@@ -254,6 +257,9 @@ static int option_apply(struct cli *cli, int id, const char *value,
 		break;
 	case OPTION_JOBS:
 		return jobs_set(cli, value, diag);
+	case OPTION_TIMINGS:
+		cli->timings = true;
+		break;
 	case OPTION_QUIET:
 		cli->quiet = true;
 		break;

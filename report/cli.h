@@ -40,6 +40,7 @@ struct cli {
 	const char **debug_dirs;
 	size_t debug_dir_count;
 	unsigned jobs; /* 0: as many as processors */
+	bool timings;
 	bool quiet;
 	bool verbose;
 	char **traces;

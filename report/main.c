@@ -171,6 +171,7 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 		digest_warn(&pipeline, stderr);
 		result = STATUS_DAMAGED;
 	}
+	timings_print(&pipeline.timings, trace, stderr);
 	if (status == 0 &&
 	    (cli->mode == CLI_REPORT || cli->mode == CLI_VIEW) &&
 	    budgets_check(&pipeline, stderr))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,22 @@
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/engine/engine.h"
+#include "report/engine/merge.h"
 #include "report/filter/filter.h"
 #include "report/input/input.h"
 #include "report/spec.h"
 #include "report/symbol/symbol.h"
+
+/* Those that this process may use. */
+static unsigned processor_count(void)
+{
+	cpu_set_t set;
+	int count = 0;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		count = CPU_COUNT(&set);
+	return count > 0 ? (unsigned)count : 1;
+}
 
 int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 		  const struct spec *spec, const char *path, struct diag *diag)
@@ -25,6 +38,9 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	pipeline->cli = cli;
 	pipeline->spec = spec;
 	progress_init(&pipeline->progress, cli, path);
+	pipeline->jobs = cli->jobs ? cli->jobs : processor_count();
+	pipeline->timings.is_on = cli->timings;
+	timings_phase(&pipeline->timings, "opening");
 	status = stacks_init(&pipeline->stacks);
 	if (status == 0)
 		status = source_open(&pipeline->source, path, diag);
@@ -43,6 +59,7 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	if (!pipeline->symbols || !pipeline->engine)
 		return diag_set(diag, -ENOMEM, path, DIAG_NO_OFFSET,
 				"out of memory");
+	engine_set_threads(pipeline->engine, pipeline->jobs);
 	scope_stacks_init(&pipeline->shown);
 	pipeline->scope = (struct scope){
 		.run = &pipeline->run,
@@ -68,13 +85,10 @@ static bool needs_histogram(const struct spec_view *view)
 	return wants(view, SUBJECT_SIZES) || wants(view, SUBJECT_LIFETIMES);
 }
 
-/* What a first pass must find before the records of @view are looked at: a set
-   of NEED_*. */
-static unsigned view_needs(const struct spec_view *view)
+/* Whether figures of @view say what was alive at the peak. */
+static bool needs_peak_sums(const struct spec_view *view)
 {
-	bool needs_peak = view->cost == COST_PEAK || needs_histogram(view);
-
-	return filter_needs(&view->filter) | (needs_peak ? NEED_PEAK : 0);
+	return view->cost == COST_PEAK || needs_histogram(view);
 }
 
 /* Whether yet another pass must add up the levels of @view. */
@@ -90,7 +104,7 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 	const struct engine_totals *totals = engine_totals(pipeline->engine);
 	const struct filter_context context = {
 		.run = &pipeline->run,
-		.stacks = &pipeline->stacks,
+		.stacks = engine_stacks(pipeline->engine),
 		.symbols = pipeline->symbols,
 		.groups = engine_groups(pipeline->engine),
 		.peak_tick = totals->peak_tick,
@@ -107,7 +121,6 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.cost = spec->cost,
 		.direction = spec->direction,
 		.last_tick = pipeline->run.last_tick,
-		.peak_order = totals->peak_order,
 		.keep_records = wants(spec, SUBJECT_ALLOCATIONS),
 		.keep_histogram = needs_histogram(spec),
 		.keep_timeline = needs_levels(spec),
@@ -130,32 +143,115 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 	return pipeline->views[index] ? 0 : -ENOMEM;
 }
 
-/* One pass; @second takes the views that had to wait for what the first one
-   finds. */
-static int pass(struct pipeline *pipeline, bool second, struct diag *diag)
+static void phase(struct pipeline *pipeline, const char *name)
 {
-	const struct spec *spec = pipeline->spec;
-	struct engine_observer *observers =
-		calloc(spec->view_count + 1, sizeof(*observers));
-	size_t count = 0;
+	timings_phase(&pipeline->timings, name);
+	progress_phase(&pipeline->progress, name);
+}
+
+static void note_times(struct pipeline *pipeline)
+{
+	const struct merge_times *times = engine_times(pipeline->engine);
+	struct timings *timings = &pipeline->timings;
+
+	timings_events(timings, engine_totals(pipeline->engine)->events);
+	timings_part(timings, "decoding", times->read_ns, times->read_cpu_ns);
+	timings_part(timings, "waiting for decoded events", times->waited_ns,
+		     0);
+	timings_part(timings, "filters and views",
+		     engine_observe_ns(pipeline->engine), 0);
+}
+
+enum stage {
+	STAGE_PASS,      /* views that one pass can answer */
+	STAGE_PEAK,      /* of what was alive at the peak, which that pass kept */
+	STAGE_AGAIN,     /* that had to wait for the peak */
+	STAGE_PEAK_SUMS, /* views that say what was alive at the peak */
+};
+
+static bool belongs(const struct pipeline *pipeline, size_t index,
+		    enum stage stage)
+{
+	const struct spec_view *view = &pipeline->spec->views[index];
+	bool is_done = pipeline->views[index] != NULL;
+
+	switch (stage) {
+	case STAGE_PASS:
+		return !filter_needs(&view->filter);
+	case STAGE_PEAK:
+		return !is_done && filter_needs(&view->filter) == NEED_PEAK &&
+		       filter_is_of_peak(&view->filter) &&
+		       engine_has_peak(pipeline->engine);
+	case STAGE_AGAIN:
+		return !is_done;
+	case STAGE_PEAK_SUMS:
+		return needs_peak_sums(view);
+	}
+	return false;
+}
+
+static bool has_stage(const struct pipeline *pipeline, enum stage stage)
+{
+	for (size_t i = 0; i < pipeline->spec->view_count; i++)
+		if (belongs(pipeline, i, stage))
+			return true;
+	return stage == STAGE_PASS;
+}
+
+/* Adds the views of @stage to @observers.  Return: 0 or negative errno. */
+static int add_views(struct pipeline *pipeline, enum stage stage,
+		     struct engine_observer *observers, size_t *count,
+		     struct diag *diag)
+{
+	const struct engine_totals *totals = engine_totals(pipeline->engine);
 	int status = 0;
 
+	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
+		struct engine_observer *observer = &observers[*count];
+
+		if (!belongs(pipeline, i, stage))
+			continue;
+		observer->record = view_add;
+		if (stage == STAGE_PEAK_SUMS) {
+			view_set_peak(pipeline->views[i], totals->peak_order);
+			observer->record = view_add_peak;
+		} else {
+			status = view_prepare(pipeline, i, diag);
+		}
+		observer->context = pipeline->views[i];
+		++*count;
+	}
+	return status;
+}
+
+/* Shows their records to the views of @stage. */
+static int run_stage(struct pipeline *pipeline, enum stage stage,
+		     struct diag *diag)
+{
+	bool is_of_peak = stage == STAGE_PEAK || stage == STAGE_PEAK_SUMS;
+	struct engine_observer *observers;
+	size_t count = 0;
+	int status;
+
+	if (!has_stage(pipeline, stage))
+		return 0;
+	observers = calloc(pipeline->spec->view_count + 1, sizeof(*observers));
 	if (!observers)
 		return -ENOMEM;
-	if (!second)
+	if (stage == STAGE_PASS)
 		observers[count++] = (struct engine_observer){
 			.context = &pipeline->maps, .event = maps_add
 		};
-	for (size_t i = 0; status == 0 && i < spec->view_count; i++) {
-		if ((view_needs(&spec->views[i]) != 0) != second)
-			continue;
-		status = view_prepare(pipeline, i, diag);
-		observers[count++] = (struct engine_observer){
-			.context = pipeline->views[i], .record = view_add
-		};
-	}
-	if (status == 0)
+	status = add_views(pipeline, stage, observers, &count, diag);
+	if (status == 0 && is_of_peak && engine_has_peak(pipeline->engine)) {
+		timings_phase(&pipeline->timings, "what is of the peak");
+		status = engine_show_peak(pipeline->engine, observers, count);
+	} else if (status == 0) {
+		phase(pipeline, stage == STAGE_PASS ? "reading"
+						    : "reading again");
 		status = engine_pass(pipeline->engine, observers, count, diag);
+		note_times(pipeline);
+	}
 	free(observers);
 	return status;
 }
@@ -183,7 +279,9 @@ static int levels_pass(struct pipeline *pipeline, struct diag *diag)
 			.record = timeline_record,
 		};
 	}
+	phase(pipeline, "reading again, for levels over time");
 	status = engine_pass(pipeline->engine, observers, count, diag);
+	note_times(pipeline);
 	for (size_t i = 0; i < count; i++)
 		timeline_finish(observers[i].context);
 	free(observers);
@@ -208,16 +306,6 @@ static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
 	return 0;
 }
 
-static void phase(struct pipeline *pipeline, int number, int count)
-{
-	const char *text =
-		arena_printf(&pipeline->arena, "reading, pass %d of %d", number,
-			     count);
-
-	progress_phase(&pipeline->progress,
-		       count > 1 && text ? text : "reading");
-}
-
 /* How chains end is kept in the first pass for the second. */
 static int keep_chains(struct pipeline *pipeline, struct diag *diag)
 {
@@ -236,7 +324,6 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	const struct spec *spec = pipeline->spec;
 	unsigned needs = 0;
 	bool levels = false;
-	int number = 1, count;
 	int status = 0;
 
 	pipeline->filters =
@@ -246,25 +333,22 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	if (!pipeline->filters || !pipeline->views)
 		return -ENOMEM;
 	for (size_t i = 0; i < spec->view_count; i++) {
-		needs |= view_needs(&spec->views[i]);
-		levels |= needs_levels(&spec->views[i]);
+		const struct spec_view *view = &spec->views[i];
+
+		if (filter_is_of_peak(&view->filter) || needs_peak_sums(view))
+			engine_keep_peak(pipeline->engine);
+		needs |= filter_needs(&view->filter);
+		levels |= needs_levels(view);
 	}
-	count = 1 + (needs != 0) + levels;
-	engine_set_progress(pipeline->engine, progress_share,
-			    &pipeline->progress);
-	phase(pipeline, number++, count);
 	if (needs & NEED_CHAINS)
 		status = keep_chains(pipeline, diag);
-	if (status == 0)
-		status = pass(pipeline, false, diag);
-	if (status == 0 && needs) {
-		phase(pipeline, number++, count);
-		status = pass(pipeline, true, diag);
-	}
-	if (status == 0 && levels) {
-		phase(pipeline, number, count);
+	engine_set_progress(pipeline->engine, progress_share,
+			    &pipeline->progress);
+	for (enum stage stage = STAGE_PASS;
+	     status == 0 && stage <= STAGE_PEAK_SUMS; stage++)
+		status = run_stage(pipeline, stage, diag);
+	if (status == 0 && levels)
 		status = levels_pass(pipeline, diag);
-	}
 	progress_clear(&pipeline->progress);
 	if (status == 0)
 		status = check_regexes(pipeline, diag);

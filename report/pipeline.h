@@ -13,6 +13,7 @@
 #include "report/event/stacks.h"
 #include "report/progress.h"
 #include "report/source/source.h"
+#include "report/timings.h"
 
 struct cli;
 struct diag;
@@ -27,10 +28,13 @@ struct view;
  * struct pipeline - one trace being reported; zero-initialised is closed
  * @spec:    borrowed; views[i] belongs to spec->views[i]
  * @figures: arena of all figures
+ * @jobs:    how many threads there may be
  */
 struct pipeline {
 	const struct cli *cli;
 	struct progress progress;
+	struct timings timings;
+	unsigned jobs;
 	const struct spec *spec;
 	struct source source;
 	struct stacks stacks;

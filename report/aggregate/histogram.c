@@ -48,18 +48,21 @@ static unsigned lifetime_class(uint64_t ns)
 }
 
 static void class_add(struct histogram_class *class,
-		      const struct record *record, bool is_at_peak)
+		      const struct record *record)
 {
 	class->count++;
 	class->bytes += record->size;
-	if (is_at_peak) {
-		class->peak_count++;
-		class->peak_bytes += record->size;
-	}
 	if (record_is_leaked(record)) {
 		class->leaked_count++;
 		class->leaked_bytes += record->size;
 	}
+}
+
+static void class_add_peak(struct histogram_class *class,
+			   const struct record *record)
+{
+	class->peak_count++;
+	class->peak_bytes += record->size;
 }
 
 static uint64_t lifetime_ns(const struct run *run, const struct record *record)
@@ -72,17 +75,27 @@ static uint64_t lifetime_ns(const struct run *run, const struct record *record)
 	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
 }
 
-void histogram_add(struct histogram *histogram, const struct run *run,
-		   const struct record *record, bool is_at_peak)
+static struct histogram_class *of_lifetime(struct histogram *histogram,
+					   const struct run *run,
+					   const struct record *record)
 {
-	class_add(&histogram->sizes[size_class(record->size)], record,
-		  is_at_peak);
 	if (record_is_leaked(record))
-		class_add(&histogram->never_freed, record, is_at_peak);
-	else
-		class_add(&histogram->lifetimes[lifetime_class(
-				  lifetime_ns(run, record))],
-			  record, is_at_peak);
+		return &histogram->never_freed;
+	return &histogram->lifetimes[lifetime_class(lifetime_ns(run, record))];
+}
+
+void histogram_add(struct histogram *histogram, const struct run *run,
+		   const struct record *record)
+{
+	class_add(&histogram->sizes[size_class(record->size)], record);
+	class_add(of_lifetime(histogram, run, record), record);
+}
+
+void histogram_add_peak(struct histogram *histogram, const struct run *run,
+			const struct record *record)
+{
+	class_add_peak(&histogram->sizes[size_class(record->size)], record);
+	class_add_peak(of_lifetime(histogram, run, record), record);
 }
 
 /* --- figures --- */

@@ -43,9 +43,12 @@ struct histogram {
 	struct histogram_class never_freed;
 };
 
-/* @is_at_peak: whether it was alive at the peak of the run */
 void histogram_add(struct histogram *histogram, const struct run *run,
-		   const struct record *record, bool is_at_peak);
+		   const struct record *record);
+
+/* @record, which was added, was alive at the peak of the run. */
+void histogram_add_peak(struct histogram *histogram, const struct run *run,
+			const struct record *record);
 
 /* TABLEs of classes, from the first to the last that is not empty; NULL when
    out of memory. */

@@ -47,12 +47,6 @@ void view_free(struct view *view)
 	free(view);
 }
 
-static bool is_at_peak(const struct view *view, const struct record *record)
-{
-	return record->alloc_order <= view->options.peak_order &&
-	       record->free_order > view->options.peak_order;
-}
-
 int view_add(void *context, const struct record *record)
 {
 	struct view *view = context;
@@ -85,10 +79,6 @@ int view_add(void *context, const struct record *record)
 		group->temporary_count++;
 		group->temporary_bytes += record->size;
 	}
-	if (is_at_peak(view, record)) {
-		group->peak_count++;
-		group->peak_bytes += record->size;
-	}
 	view->totals.count++;
 	view->totals.bytes += record->size;
 	if (record_is_leaked(record)) {
@@ -98,11 +88,32 @@ int view_add(void *context, const struct record *record)
 		view->totals.leaked_bytes += record->size;
 	}
 	if (view->options.keep_histogram)
-		histogram_add(&view->histogram, view->options.run, record,
-			      is_at_peak(view, record));
+		histogram_add(&view->histogram, view->options.run, record);
 	if (view->has_timeline && timeline_mark(&view->timeline, record))
 		return -ENOMEM;
 	return rows_add(&view->rows, record);
+}
+
+void view_set_peak(struct view *view, uint64_t order)
+{
+	view->peak_order = order;
+}
+
+int view_add_peak(void *context, const struct record *record)
+{
+	struct view *view = context;
+	struct view_group *group;
+
+	if (record->alloc_order > view->peak_order ||
+	    record->free_order <= view->peak_order ||
+	    !filter_match(view->filter, record))
+		return 0;
+	group = &view->groups.items[record->group];
+	group->peak_count++;
+	group->peak_bytes += record->size;
+	if (view->options.keep_histogram)
+		histogram_add_peak(&view->histogram, view->options.run, record);
+	return 0;
 }
 
 struct timeline *view_timeline(struct view *view)

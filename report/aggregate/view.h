@@ -28,8 +28,6 @@ struct view;
  * @name, @title: of the view
  * @rows:  how many allocations and groups are printed
  * @skip:  how many before them are not
- * @peak_order: number of the event that reached the peak; what was alive then
- *          means nothing in a view that is filled before it is known
  * @last_tick: end of the run
  * @keep_records: whether view_allocations() will be asked for
  * @keep_histogram: whether view_sizes() or view_lifetimes() will be; then @run
@@ -46,7 +44,6 @@ struct view_options {
 	uint64_t skip;
 	enum cost cost;
 	enum direction direction;
-	uint64_t peak_order;
 	uint64_t last_tick;
 	bool keep_records;
 	bool keep_histogram;
@@ -56,7 +53,7 @@ struct view_options {
 
 /**
  * view_new()
- * @filter: borrowed until the last view_add()
+ * @filter: borrowed until the last view_add() and view_add_peak()
  *
  * Return: owned by the caller, NULL when out of memory.
  */
@@ -66,6 +63,12 @@ void view_free(struct view *view);
 
 /* An engine_observer's record function; @context is a struct view. */
 int view_add(void *context, const struct record *record);
+
+/* The same once the peak is known, for what was alive then: adds it to the sums
+   of these.  To be called after all calls of view_add(), for views of COST_PEAK
+   and those with histograms.  @order: number of the event that reached the peak. */
+void view_set_peak(struct view *view, uint64_t order);
+int view_add_peak(void *context, const struct record *record);
 
 /* Return: what another pass must fill before view_series() is asked for, once
    all records are known; NULL if nothing must. */

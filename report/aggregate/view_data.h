@@ -44,6 +44,7 @@ struct view {
 	bool has_timeline;
 	struct timeline timeline;
 	struct histogram histogram;
+	uint64_t peak_order;
 };
 
 /* Names @figure "view.NAME.PART" and puts facts beside its rows: the view, how

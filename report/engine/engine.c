@@ -5,14 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/core/stopwatch.h"
+#include "report/engine/ahead.h"
 #include "report/engine/chains.h"
 #include "report/engine/merge.h"
+#include "report/engine/peak.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
 #include "report/event/stacks.h"
 #include "report/input/input.h"
 
-enum { PROGRESS_EVENTS = 100000 };
+enum { PROGRESS_EVENTS = 100000, RECORD_BATCH = 128 };
 
 /**
  * struct engine_lane - what must be remembered between two events of a thread
@@ -30,25 +33,38 @@ struct engine_lane {
 struct engine {
 	struct input *input;
 	const struct run *run;
-	const struct stacks *stacks;
+	struct stacks *stacks;
+	struct stacks seen;
 	struct engine_lane *lanes;
 	size_t lane_count;
 	struct live_table live;
 	struct groups groups;
 	struct levels levels;
 	struct chains chains;
+	struct peak peak;
 	struct engine_totals totals;
 	const struct engine_observer *observers;
 	size_t observer_count;
 	bool has_record_observer;
 	bool shows_begun; /* an observer has @begun */
+	struct record records[RECORD_BATCH]; /* not seen yet */
+	size_t record_count;
+	uint64_t observe_ns;
 	engine_progress_fn progress;
 	void *progress_context;
+	struct merge_times times;
+	unsigned threads;
 	uint64_t progress_due; /* totals.order at which to call it again */
 };
 
+static void engine_look(struct engine *engine)
+{
+	engine->seen.nodes = engine->stacks->nodes;
+	engine->seen.count = engine->stacks->count;
+}
+
 struct engine *engine_new(struct input *input, const struct run *run,
-			  const struct stacks *stacks)
+			  struct stacks *stacks)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 
@@ -57,6 +73,7 @@ struct engine *engine_new(struct input *input, const struct run *run,
 	engine->input = input;
 	engine->run = run;
 	engine->stacks = stacks;
+	engine_look(engine);
 	engine->lane_count = input->format->lane_count(input);
 	engine->lanes = calloc(engine->lane_count + 1, sizeof(*engine->lanes));
 	if (!engine->lanes) {
@@ -73,6 +90,7 @@ void engine_free(struct engine *engine)
 	live_done(&engine->live);
 	groups_done(&engine->groups);
 	chains_done(&engine->chains);
+	peak_done(&engine->peak);
 	free(engine->lanes);
 	free(engine);
 }
@@ -87,6 +105,11 @@ void engine_set_progress(struct engine *engine, engine_progress_fn progress,
 {
 	engine->progress = progress;
 	engine->progress_context = context;
+}
+
+void engine_set_threads(struct engine *engine, unsigned threads)
+{
+	engine->threads = threads;
 }
 
 static void report_progress(struct engine *engine, uint64_t tick)
@@ -122,31 +145,54 @@ static void fill_chain(const struct engine *engine, struct record *record,
 	record->chain_end_tick = chain->end.end_tick;
 }
 
+/* Shows the records that wait to be seen. */
+static int show_records(struct engine *engine)
+{
+	uint64_t start = stopwatch_ns();
+	size_t count = engine->record_count;
+	int status = 0;
+
+	engine->record_count = 0;
+	for (size_t i = 0; i < engine->observer_count; i++) {
+		const struct engine_observer *observer = &engine->observers[i];
+
+		if (!observer->record)
+			continue;
+		for (size_t j = 0; status == 0 && j < count; j++)
+			status = observer->record(observer->context,
+						  &engine->records[j]);
+	}
+	engine->observe_ns += stopwatch_ns() - start;
+	return status;
+}
+
 static int observe_record(struct engine *engine, const struct live_block *block,
 			  const struct record *end)
 {
-	struct record record;
+	struct record *record;
 	int status = 0;
 
-	if (!engine->has_record_observer)
+	if (!engine->has_record_observer && !engine->peak.is_kept)
 		return 0;
-	record = *end;
-	record.id = block->id;
-	record.alloc_tick = block->alloc_tick;
-	record.alloc_order = block->alloc_order;
-	record.addr = block->addr;
-	record.size = block->size;
-	record.usable = block->usable;
-	record.stack = block->stack;
-	record.group = block->group;
-	record.thread = block->thread;
-	record.marker = block->marker;
-	record.call = block->call;
-	fill_chain(engine, &record, block->chain);
-	for (size_t i = 0; status == 0 && i < engine->observer_count; i++)
-		if (engine->observers[i].record)
-			status = engine->observers[i].record(
-				engine->observers[i].context, &record);
+	if (engine->record_count == RECORD_BATCH)
+		status = show_records(engine);
+	record = &engine->records[engine->record_count++];
+	*record = *end;
+	record->id = block->id;
+	record->alloc_tick = block->alloc_tick;
+	record->alloc_order = block->alloc_order;
+	record->addr = block->addr;
+	record->size = block->size;
+	record->usable = block->usable;
+	record->stack = block->stack;
+	record->group = block->group;
+	record->thread = block->thread;
+	record->marker = block->marker;
+	record->call = block->call;
+	fill_chain(engine, record, block->chain);
+	if (engine->peak.is_kept &&
+	    record->alloc_order <= engine->totals.peak_order)
+		peak_add(&engine->peak, record);
 	return status;
 }
 
@@ -268,12 +314,13 @@ static void note_allocation(struct engine *engine, struct group *group,
 		totals->peak_tick = event->tick;
 		totals->peak_order = totals->order;
 		totals->peak_epoch++;
+		peak_rise(&engine->peak);
 	}
 }
 
 static int observe_begun(struct engine *engine, const struct live_block *block)
 {
-	int status = 0;
+	int status = show_records(engine);
 
 	for (size_t i = 0; status == 0 && i < engine->observer_count; i++)
 		if (engine->observers[i].begun)
@@ -305,7 +352,7 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	else if (status == 0)
 		status = drop_chain(engine, lane);
 	group = groups_get(&engine->groups, event->stack,
-			   engine->stacks->count);
+			   engine->seen.count);
 	block = live_add(&engine->live, event->addr);
 	if (group == GROUPS_NONE || !block)
 		return -ENOMEM;
@@ -363,6 +410,8 @@ static int handle_span(void *context, const struct event *events, size_t count,
 	struct engine_totals *totals = &engine->totals;
 	int status = 0;
 
+	if (engine->threads < 2)
+		engine_look(engine);
 	if (totals->order >= engine->progress_due)
 		report_progress(engine, events[0].tick);
 	for (size_t i = 0; status == 0 && i < count; i++) {
@@ -393,7 +442,12 @@ static int pass_begin(struct engine *engine)
 	groups_done(&engine->groups);
 	chains_begin(&engine->chains);
 	memset(&engine->totals, 0, sizeof(engine->totals));
+	memset(&engine->times, 0, sizeof(engine->times));
+	engine->observe_ns = 0;
+	engine->record_count = 0;
+	peak_rise(&engine->peak);
 	engine->progress_due = 0;
+	engine_look(engine);
 	memset(engine->lanes, 0, engine->lane_count * sizeof(*engine->lanes));
 	for (size_t i = 0; i < engine->lane_count; i++)
 		engine->lanes[i].thread =
@@ -428,10 +482,26 @@ static int pass_end(struct engine *engine)
 		status = drop_chain(engine, &engine->lanes[i]);
 	while (status == 0 && (block = live_next(&engine->live, block)) != NULL)
 		status = end_leaked(engine, block);
+	if (status == 0)
+		status = show_records(engine);
 	chains_finish(&engine->chains);
 	levels_finish(&engine->levels);
 	groups_settle_peak(&engine->groups, engine->totals.peak_epoch);
 	return status;
+}
+
+static int pass_run(struct engine *engine, struct diag *diag)
+{
+	int status = AHEAD_NO_THREAD;
+
+	if (engine->threads > 1)
+		status = ahead_run(engine->input, engine->stacks, &engine->seen,
+				   handle_span, engine, &engine->times, diag);
+	if (status != AHEAD_NO_THREAD)
+		return status;
+	engine->threads = 1;
+	return merge_run(engine->input, handle_span, engine, &engine->times,
+			 diag);
 }
 
 int engine_pass(struct engine *engine, const struct engine_observer *observers,
@@ -448,10 +518,50 @@ int engine_pass(struct engine *engine, const struct engine_observer *observers,
 		engine->shows_begun |= observers[i].begun != NULL;
 	}
 	if (status == 0)
-		status = merge_run(engine->input, handle_span, engine, diag);
+		status = pass_run(engine, diag);
 	if (status == 0)
 		status = pass_end(engine);
 	return status;
+}
+
+void engine_keep_peak(struct engine *engine)
+{
+	engine->peak.is_kept = true;
+}
+
+bool engine_has_peak(const struct engine *engine)
+{
+	return engine->peak.is_kept && !engine->peak.is_lost;
+}
+
+int engine_show_peak(struct engine *engine,
+		     const struct engine_observer *observers,
+		     size_t observer_count)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < observer_count; i++)
+		for (size_t j = 0; status == 0 && observers[i].record &&
+				   j < engine->peak.count;
+		     j++)
+			status = observers[i].record(observers[i].context,
+						     &engine->peak.items[j]);
+	return status;
+}
+
+const struct stacks *engine_stacks(const struct engine *engine)
+{
+	return &engine->seen;
+}
+
+uint64_t engine_observe_ns(const struct engine *engine)
+{
+	return engine->observe_ns;
+}
+
+const struct merge_times *engine_times(const struct engine *engine)
+{
+	return &engine->times;
 }
 
 const struct engine_totals *engine_totals(const struct engine *engine)

@@ -24,13 +24,15 @@
 struct diag;
 struct event;
 struct input;
+struct merge_times;
 struct run;
 struct stacks;
 
 /**
  * struct engine_observer - who wants to see what
  * @record: a finished allocation; may be NULL.  Freed ones come in the order of
- *          their frees, leaked ones after the last event
+ *          their frees, leaked ones after the last event.  Many are shown at
+ *          once, some time after they finished, unless somebody has @begun
  * @begun:  an allocation when it is made; may be NULL.  Together with @record
  *          everything in the order of time.  Nothing is known of its end
  * @event:  MMAP, MUNMAP, MREMAP, MALLOPT, RSS and MARKER events in order; may be NULL
@@ -91,7 +93,7 @@ typedef void (*engine_progress_fn)(void *context, double share);
  * Return: owned by the caller, NULL when out of memory.
  */
 struct engine *engine_new(struct input *input, const struct run *run,
-			  const struct stacks *stacks);
+			  struct stacks *stacks);
 void engine_free(struct engine *engine);
 
 /* From the next pass on it is kept how chains end, so that records of the passes
@@ -102,6 +104,14 @@ int engine_keep_chains(struct engine *engine, const char *directory);
 /* @progress is called every few thousand events of a pass; NULL for never. */
 void engine_set_progress(struct engine *engine, engine_progress_fn progress,
 			 void *context);
+
+/* From the next pass on the trace is decoded in a thread of its own if
+   @threads is 2 or more.  Nothing else depends on it. */
+void engine_set_threads(struct engine *engine, unsigned threads);
+
+/* Return: the stacks of the events so far, for observers and what they use:
+   while a pass lasts, those given to engine_new() may change at any time. */
+const struct stacks *engine_stacks(const struct engine *engine);
 
 /**
  * engine_pass() - read the trace from start to end
@@ -114,6 +124,31 @@ void engine_set_progress(struct engine *engine, engine_progress_fn progress,
  */
 int engine_pass(struct engine *engine, const struct engine_observer *observers,
 		size_t observer_count, struct diag *diag);
+
+/* From the next pass on, what engine_show_peak() needs is kept. */
+void engine_keep_peak(struct engine *engine);
+
+/* Return: whether it is there; not if there were too many records. */
+bool engine_has_peak(const struct engine *engine);
+
+/**
+ * engine_show_peak() - after a pass, the allocations alive at its peak
+ * @observers: @observer_count of them
+ *
+ * If engine_has_peak(): their members record are shown what a pass would show
+ * them, of these allocations only and in the same order.
+ *
+ * Return: 0 or negative errno of an observer.
+ */
+int engine_show_peak(struct engine *engine,
+		     const struct engine_observer *observers,
+		     size_t observer_count);
+
+/* Of the last pass. */
+const struct merge_times *engine_times(const struct engine *engine);
+
+/* Return: nanoseconds that the observers of records took in the last pass. */
+uint64_t engine_observe_ns(const struct engine *engine);
 
 const struct engine_totals *engine_totals(const struct engine *engine);
 const struct groups *engine_groups(const struct engine *engine);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "report/core/stopwatch.h"
 #include "report/event/event.h"
 #include "report/input/input.h"
 
@@ -25,6 +26,7 @@ struct merge {
 	struct input *input;
 	struct merge_lane *heap;
 	size_t count;
+	struct merge_times *times;
 };
 
 static bool lane_before(const struct merge_lane *a, const struct merge_lane *b)
@@ -102,10 +104,13 @@ static int top_refill(struct merge *merge, struct diag *diag)
 	int status = 1;
 
 	while (status == 1 && top->at == top->batch.count) {
+		uint64_t start = stopwatch_ns();
+
 		top->batch.count = 0;
 		top->at = 0;
 		status = merge->input->format->lane_next(
 			merge->input, top->number, &top->batch, diag);
+		merge->times->read_ns += stopwatch_ns() - start;
 	}
 	if (status == 0)
 		merge->heap[0] = merge->heap[--merge->count];
@@ -113,9 +118,9 @@ static int top_refill(struct merge *merge, struct diag *diag)
 }
 
 int merge_run(struct input *input, merge_span_fn span, void *context,
-	      struct diag *diag)
+	      struct merge_times *times, struct diag *diag)
 {
-	struct merge merge;
+	struct merge merge = { .times = times };
 	int status = merge_init(&merge, input);
 
 	while (status >= 0 && merge.count) {

@@ -8,6 +8,7 @@
 #define REPORT_ENGINE_MERGE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct diag;
 struct event;
@@ -19,15 +20,27 @@ typedef int (*merge_span_fn)(void *context, const struct event *events,
 			     size_t count, size_t lane);
 
 /**
+ * struct merge_times - what reading took
+ * @read_ns:     in the input: loading, decoding, interning stacks
+ * @read_cpu_ns: CPU time of the thread that read, 0 if it did other things too
+ * @waited_ns:   that the taker of the events waited for them
+ */
+struct merge_times {
+	uint64_t read_ns;
+	uint64_t read_cpu_ns;
+	uint64_t waited_ns;
+};
+
+/**
  * merge_run() - read all lanes from their start
  *
  * Equal ticks are ordered by lane; within a lane the lane's order holds, also
  * where its ticks do not rise.  Memory: one batch a lane that has begun and not
- * ended.  Cost: O(log lanes) a span.
+ * ended.  Cost: O(log lanes) a span.  *@times is added to.
  *
  * Return: 0, what @span returned, or negative errno from reading.
  */
 int merge_run(struct input *input, merge_span_fn span, void *context,
-	      struct diag *diag);
+	      struct merge_times *times, struct diag *diag);
 
 #endif /* REPORT_ENGINE_MERGE_H */

@@ -34,8 +34,16 @@ int stacks_init(struct stacks *stacks)
 	return 0;
 }
 
+void stacks_share(struct stacks *stacks, bool is_shared)
+{
+	stacks->is_shared = is_shared;
+	while (!is_shared && stacks->old_count)
+		free(stacks->old[--stacks->old_count]);
+}
+
 void stacks_done(struct stacks *stacks)
 {
+	stacks_share(stacks, false);
 	free(stacks->nodes);
 	free(stacks->hashes);
 	free(stacks->table);
@@ -50,6 +58,22 @@ static uint64_t *free_slot(const struct stacks *stacks, uint32_t hash)
 	while (stacks->table[at])
 		at = at + 1 == stacks->slots ? 0 : at + 1;
 	return &stacks->table[at];
+}
+
+/* Return: the nodes in an array of @capacity, NULL when out of memory. */
+static struct stacks_node *nodes_grow(struct stacks *stacks, uint32_t capacity)
+{
+	size_t bytes = capacity * sizeof(*stacks->nodes);
+	struct stacks_node *nodes;
+
+	if (!stacks->is_shared)
+		return realloc(stacks->nodes, bytes);
+	nodes = malloc(bytes);
+	if (!nodes)
+		return NULL;
+	memcpy(nodes, stacks->nodes, stacks->count * sizeof(*nodes));
+	stacks->old[stacks->old_count++] = stacks->nodes;
+	return nodes;
 }
 
 /* Doubles the arrays.  Return: 0 or negative errno. */
@@ -69,8 +93,7 @@ static int stacks_grow(struct stacks *stacks)
 	grown.table = calloc(grown.slots, sizeof(*grown.table));
 	if (!grown.table)
 		return -ENOMEM;
-	grown.nodes =
-	    realloc(stacks->nodes, grown.capacity * sizeof(*grown.nodes));
+	grown.nodes = nodes_grow(&grown, grown.capacity);
 	if (!grown.nodes) {
 		free(grown.table);
 		return -ENOMEM;

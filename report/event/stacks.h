@@ -8,6 +8,7 @@
 #ifndef REPORT_EVENT_STACKS_H
 #define REPORT_EVENT_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,12 +27,15 @@ struct stacks_node {
 	uint32_t depth;
 };
 
+enum { STACKS_OLD_MAX = 32 };
+
 /**
  * struct stacks - the tree
  * @nodes: @count of them, nodes[0] is the root; read-only for others.  The
  *         pointer changes when the tree grows
  * @hashes: of each node's path, see stacks_path_hash()
  * @table: open addressing, @slots of them: hash << 32 | node, 0 is free
+ * @old:   arrays of nodes that the tree grew out of while @is_shared
  */
 struct stacks {
 	struct stacks_node *nodes;
@@ -40,11 +44,19 @@ struct stacks {
 	uint32_t capacity;
 	uint64_t *table;
 	uint32_t slots;
+	struct stacks_node *old[STACKS_OLD_MAX];
+	unsigned old_count;
+	bool is_shared;
 };
 
 /* Return: 0 or -ENOMEM. */
 int stacks_init(struct stacks *stacks);
 void stacks_done(struct stacks *stacks);
+
+/* While it is shared, another thread may read nodes that it heard of from the
+   one that adds, by a copy of @nodes made then: arrays of nodes stay until the
+   sharing ends. */
+void stacks_share(struct stacks *stacks, bool is_shared);
 
 /* Return: the node for @pc_key called from @parent, made when there is none;
    STACKS_NONE when out of memory.  Cost: one hash lookup. */

@@ -230,6 +230,9 @@ enum filter_need {
 /* Return: enum filter_need, ORed; 0 if one pass will do. */
 unsigned filter_needs(const struct filter_spec *spec);
 
+/* Whether all that passes was alive at the peak. */
+bool filter_is_of_peak(const struct filter_spec *spec);
+
 /**
  * struct filter_context - what compiled conditions refer to; all borrowed
  * @groups:     of the pass before, borrowed for filter_new() only; used when

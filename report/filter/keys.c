@@ -394,3 +394,16 @@ unsigned filter_needs(const struct filter_spec *spec)
 	}
 	return needs;
 }
+
+bool filter_is_of_peak(const struct filter_spec *spec)
+{
+	for (size_t i = 0; i < spec->count; i++) {
+		const struct filter_term *term = &spec->terms[i];
+
+		if (term->key->subject == SUBJECT_ALIVE_AT &&
+		    !term->key->repeats && !term->is_negated &&
+		    term->value.time.kind == TIME_PEAK)
+			return true;
+	}
+	return false;
+}

@@ -408,6 +408,11 @@ test_determinism() {
 	status 0 "LC_ALL=de_DE.UTF-8 TZ=UTC memprof-report --jobs 7 --quiet -o thrice t.dat"
 	same 'a second report' "$work/once" "$work/twice"
 	same 'a third report' "$work/once" "$work/thrice"
+	status 0 "memprof-report --timings --quiet -o once t.dat 2>timings"
+	same 'a report with --timings' "$work/once" "$work/twice"
+	for row in opening reading decoding symbols index.html all; do
+		status 0 "grep -Eq '^ *$row +[0-9]+\.[0-9]+' timings"
+	done
 }
 
 # What README and docs/spec.md show must be accepted.

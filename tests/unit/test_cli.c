@@ -118,8 +118,9 @@ static void every_option_is_read(void **state)
 	assert_string_equal(cli.traces[0], "a.dat");
 	assert_string_equal(cli.traces[1], "b.dat");
 	cli_done(&cli);
-	parses(&cli, &args, buf, "--verbose --output=x/ -- --list -");
+	parses(&cli, &args, buf, "--verbose --timings --output=x/ -- --list -");
 	assert_true(cli.verbose);
+	assert_true(cli.timings);
 	assert_string_equal(cli.output, "x/");
 	assert_int_equal(cli.trace_count, 2);
 	assert_string_equal(cli.traces[0], "--list");

@@ -219,7 +219,8 @@ static void slow_run(const struct fake *fake, struct slow *slow)
 }
 
 struct seen {
-	uint64_t records, leaked, at_peak_bytes, temporary;
+	uint64_t records, leaked, temporary;
+	uint64_t at_peak, at_peak_bytes, at_peak_hash;
 	uint64_t peak_order; /* 0 in the first pass */
 	uint64_t begun;
 };
@@ -245,8 +246,11 @@ static int see_record(void *context, const struct record *record)
 	seen->leaked += record_is_leaked(record);
 	seen->temporary += record->is_temporary;
 	if (record->alloc_order <= seen->peak_order &&
-	    record->free_order > seen->peak_order)
+	    record->free_order > seen->peak_order) {
 		seen->at_peak_bytes += record->size;
+		seen->at_peak++;
+		seen->at_peak_hash = seen->at_peak_hash * 31 + record->id;
+	}
 	return 0;
 }
 
@@ -255,6 +259,22 @@ static void make_stacks(struct stacks *stacks)
 	assert_int_equal(stacks_init(stacks), 0);
 	for (uint32_t i = 1; i <= STACKS; i++)
 		assert_int_equal(stacks_child(stacks, STACKS_ROOT, i), i);
+}
+
+/* What is shown of the peak afterwards is what the pass showed of it. */
+static void check_peak(struct engine *engine, const struct slow *slow,
+		       const struct seen *pass)
+{
+	struct seen seen = { .peak_order = slow->peak_order };
+	const struct engine_observer observer = { .context = &seen,
+						  .record = see_record };
+
+	assert_true(engine_has_peak(engine));
+	assert_int_equal(engine_show_peak(engine, &observer, 1), 0);
+	assert_int_equal(seen.at_peak, seen.records);
+	assert_int_equal(seen.at_peak, pass->at_peak);
+	assert_int_equal(seen.at_peak_bytes, slow->peak);
+	assert_int_equal(seen.at_peak_hash, pass->at_peak_hash);
 }
 
 static void check_seed(uint32_t seed, size_t lanes, size_t events)
@@ -278,9 +298,11 @@ static void check_seed(uint32_t seed, size_t lanes, size_t events)
 	make_stacks(&stacks);
 	engine = engine_new(&fake.input, &run, &stacks);
 	assert_non_null(engine);
-	for (int pass = 0; pass < 2; pass++) {
+	engine_keep_peak(engine);
+	for (unsigned pass = 0; pass < 4; pass++) {
 		memset(&seen, 0, sizeof(seen));
 		seen.peak_order = slow.peak_order;
+		engine_set_threads(engine, 1 + pass % 2);
 		assert_int_equal(engine_pass(engine, &observer, 1, NULL), 0);
 		totals = engine_totals(engine);
 		assert_int_equal(totals->allocated_count, slow.allocated);
@@ -295,6 +317,7 @@ static void check_seed(uint32_t seed, size_t lanes, size_t events)
 		assert_int_equal(seen.leaked, totals->live_count);
 		assert_int_equal(seen.begun, slow.allocated);
 		assert_int_equal(seen.at_peak_bytes, slow.peak);
+		check_peak(engine, &slow, &seen);
 	}
 	groups = engine_groups(engine);
 	for (size_t i = 0; i < groups->count; i++)
