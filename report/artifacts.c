@@ -14,6 +14,8 @@
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/core/sink.h"
+#include "report/core/stopwatch.h"
+#include "report/core/tasks.h"
 #include "report/core/text.h"
 #include "report/core/vec.h"
 #include "report/manifest.h"
@@ -21,6 +23,7 @@
 #include "report/output/page.h"
 #include "report/pipeline.h"
 #include "report/spec.h"
+#include "report/symbol/symbol.h"
 
 enum { TOP_ROWS = 20 };
 
@@ -28,7 +31,8 @@ enum { TOP_ROWS = 20 };
  * struct artifacts - figures made so far
  * @list:  what pages may show
  * @links: artifacts written
- * @files: base names of all files written
+ * @files: all files, in the order they were asked for
+ * @tasks: write them
  * @of_view: by view and subject, NULL until asked for
  */
 struct artifacts {
@@ -45,10 +49,11 @@ struct artifacts {
 		size_t capacity;
 	} links;
 	struct {
-		const char **items;
+		struct file_task **items;
 		size_t count;
 		size_t capacity;
 	} files;
+	struct tasks *tasks;
 	const struct figure *(*of_view)[SUBJECT_COUNT];
 	const struct figure *timeline;
 	bool failed;
@@ -204,38 +209,89 @@ static int file_fail(struct diag *diag, const char *path, int error)
 typedef int (*write_fn)(const void *format, const void *what, struct sink *out,
 			struct diag *diag);
 
-/* Writes one file under a temporary name and puts it in place. */
-static int write_file(struct artifacts *artifacts, const char *name,
-		      write_fn write, const void *format, const void *what,
+/* A larger buffer than the library's: a report can have a hundred megabytes. */
+enum { FILE_BUFFER_BYTES = 1 << 18 };
+
+/**
+ * struct file_task - one file of the report, to be written by any thread
+ * @path, @temporary: the latter until it is complete
+ * @write, @format, @what: what it holds
+ * @wall_ns, @cpu_ns: what that took
+ */
+struct file_task {
+	const char *name;
+	const char *path;
+	const char *temporary;
+	write_fn write;
+	const void *format;
+	const void *what;
+	uint64_t wall_ns;
+	uint64_t cpu_ns;
+};
+
+static int file_write(const struct file_task *task, FILE *file,
 		      struct diag *diag)
 {
-	struct arena *arena = artifacts->pipeline->scope.arena;
-	char *path = arena_printf(arena, "%s/%s", artifacts->directory, name);
-	char *temporary = arena_printf(arena, "%s/.%s.tmp",
-				       artifacts->directory, name);
-	const char **written = vec_push(&artifacts->files);
+	char *buffer = malloc(FILE_BUFFER_BYTES);
 	struct sink sink;
-	FILE *file;
 	int status, done;
 
-	if (!path || !temporary || !written)
-		return -ENOMEM;
-	*written = name;
-	file = fopen(temporary, "wbe");
-	if (!file)
-		return file_fail(diag, path, -errno);
+	if (buffer)
+		setvbuf(file, buffer, _IOFBF, FILE_BUFFER_BYTES);
 	sink_init_file(&sink, file);
-	status = write(format, what, &sink, diag);
+	status = task->write(task->format, task->what, &sink, diag);
 	done = sink_done(&sink);
 	if (fclose(file) && !done)
 		done = -errno;
-	if (status == 0 && done == 0 && rename(temporary, path))
+	free(buffer);
+	if (status == 0 && done == 0 && rename(task->temporary, task->path))
 		done = -errno;
 	if (status || done)
-		unlink(temporary);
+		unlink(task->temporary);
 	if (status == 0 && done)
-		status = file_fail(diag, path, done);
+		status = file_fail(diag, task->path, done);
 	return status;
+}
+
+static int file_task_run(void *context, struct diag *diag)
+{
+	struct file_task *task = context;
+	uint64_t wall_ns = stopwatch_ns();
+	uint64_t cpu_ns = stopwatch_read(CLOCK_THREAD_CPUTIME_ID);
+	FILE *file = fopen(task->temporary, "wbe");
+	int status = file ? file_write(task, file, diag)
+			  : file_fail(diag, task->path, -errno);
+
+	task->wall_ns = stopwatch_ns() - wall_ns;
+	task->cpu_ns = stopwatch_read(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	return status;
+}
+
+/* One file is to be written, under a temporary name, and put in place.  Return:
+   0 or -ENOMEM; how it went shows in tasks_finish(). */
+static int write_file(struct artifacts *artifacts, const char *name,
+		      write_fn write, const void *format, const void *what)
+{
+	struct arena *arena = artifacts->pipeline->scope.arena;
+	struct file_task *task = arena_alloc(arena, sizeof(*task));
+	struct file_task **slot = vec_push(&artifacts->files);
+
+	if (!task || !slot)
+		return -ENOMEM;
+	*slot = task;
+	*task = (struct file_task){
+		.name = name,
+		.path = arena_printf(arena, "%s/%s", artifacts->directory,
+				     name),
+		.temporary = arena_printf(arena, "%s/.%s.tmp",
+					  artifacts->directory, name),
+		.write = write,
+		.format = format,
+		.what = what,
+	};
+	if (!task->path || !task->temporary)
+		return -ENOMEM;
+	return tasks_add(artifacts->tasks, file_task_run, task);
 }
 
 static int write_artifact(const void *format, const void *what,
@@ -271,7 +327,7 @@ static int add_link(struct artifacts *artifacts, const char *view,
 
 static int write_one(struct artifacts *artifacts, const char *view,
 		     const char *title, const struct artifact_format *format,
-		     const struct figure *figure, struct diag *diag)
+		     const struct figure *figure)
 {
 	struct arena *arena = artifacts->pipeline->scope.arena;
 	const char *name = view[0] ? arena_printf(arena, "%s.%s", view,
@@ -281,8 +337,7 @@ static int write_one(struct artifacts *artifacts, const char *view,
 
 	if (!figure || !name)
 		return -ENOMEM;
-	status = write_file(artifacts, name, write_artifact, format, figure,
-			    diag);
+	status = write_file(artifacts, name, write_artifact, format, figure);
 	if (status == 0)
 		status = add_link(artifacts, view, title, format, name);
 	return status;
@@ -290,43 +345,38 @@ static int write_one(struct artifacts *artifacts, const char *view,
 
 /* Artifacts of the trace as a whole, whatever the spec. */
 static int write_trace_artifacts(struct artifacts *artifacts,
-				 const struct figure *summary,
-				 struct diag *diag)
+				 const struct figure *summary)
 {
 	const struct scope *scope = &artifacts->pipeline->scope;
 	int status = write_one(artifacts, "", "Summary", &artifact_summary,
-			       summary, diag);
+			       summary);
 
 	if (status == 0)
 		status = write_one(artifacts, "", "Memory over time",
-				   &artifact_timeline, artifacts->timeline,
-				   diag);
+				   &artifact_timeline, artifacts->timeline);
 	if (status == 0)
 		status = write_one(artifacts, "", "Memory over time",
 				   &artifact_timeline_json,
-				   artifacts->timeline, diag);
+				   artifacts->timeline);
 	if (status == 0)
 		status = write_one(artifacts, "", "Maps", &artifact_mmaps,
 				   maps_mmaps(&artifacts->pipeline->maps,
-					      scope),
-				   diag);
+					      scope));
 	if (status == 0)
 		status = write_one(artifacts, "", "mallopt calls",
 				   &artifact_mallopts,
 				   maps_mallopts(&artifacts->pipeline->maps,
-						 scope),
-				   diag);
+						 scope));
 	if (status == 0)
 		status = write_one(artifacts, "", "Threads", &artifact_threads,
-				   summary_threads(scope), diag);
+				   summary_threads(scope));
 	if (status == 0)
 		status = write_one(artifacts, "", "Modules", &artifact_modules,
-				   summary_loaded_modules(scope), diag);
+				   summary_loaded_modules(scope));
 	return status;
 }
 
-static int write_view_artifacts(struct artifacts *artifacts, size_t index,
-				struct diag *diag)
+static int write_view_artifacts(struct artifacts *artifacts, size_t index)
 {
 	const struct spec_view *view =
 		&artifacts->pipeline->spec->views[index];
@@ -338,7 +388,7 @@ static int write_view_artifacts(struct artifacts *artifacts, size_t index,
 			view_figure(artifacts, index, format->subject);
 
 		status = write_one(artifacts, view->name, view->title, format,
-				   figure, diag);
+				   figure);
 	}
 	return status;
 }
@@ -380,11 +430,14 @@ static const char *program_name(const struct run *run)
 				     : run->executable);
 }
 
-static int write_pages(struct artifacts *artifacts, struct diag *diag)
+/* @page must live until the files are written. */
+static int write_pages(struct artifacts *artifacts, struct page *page)
 {
 	struct pipeline *pipeline = artifacts->pipeline;
 	const struct spec *spec = pipeline->spec;
-	const struct page page = {
+	int status = 0;
+
+	*page = (struct page){
 		.title = spec->title
 				 ? spec->title
 				 : arena_printf(pipeline->scope.arena,
@@ -397,11 +450,9 @@ static int write_pages(struct artifacts *artifacts, struct diag *diag)
 		.theme = spec->theme,
 		.template_dir = pipeline->cli->template_dir,
 	};
-	int status = 0;
-
 	for (size_t i = 0; status == 0 && i < spec->page_count; i++)
 		status = write_file(artifacts, spec->pages[i]->file, write_page,
-				    spec->pages[i], &page, diag);
+				    spec->pages[i], page);
 	return status;
 }
 
@@ -428,34 +479,72 @@ static int make_directory(const char *path, struct diag *diag)
 	return 0;
 }
 
+/* Waits for the files that were begun; names them to the manifest unless
+   @status, of what there is to write, says that something is missing. */
+static int finish_files(struct artifacts *artifacts, int status,
+			struct diag *diag)
+{
+	struct timings *timings = &artifacts->pipeline->timings;
+	size_t count = artifacts->files.count;
+	const char **names = calloc(count + 1, sizeof(*names));
+	int written = tasks_finish(artifacts->tasks, diag);
+
+	for (size_t i = 0; names && i < count; i++) {
+		const struct file_task *task = artifacts->files.items[i];
+
+		names[i] = task->name;
+		timings_part(timings, task->name, task->wall_ns, task->cpu_ns);
+	}
+	if (status == 0)
+		status = written;
+	if (status == 0)
+		status = names ? manifest_update(artifacts->directory, names,
+						 count, diag)
+			       : -ENOMEM;
+	free(names);
+	return status;
+}
+
+static int write_all(struct artifacts *artifacts, struct page *page)
+{
+	struct pipeline *pipeline = artifacts->pipeline;
+	const struct figure *summary;
+	int status;
+
+	artifacts->of_view = arena_array(pipeline->scope.arena,
+					 pipeline->spec->view_count,
+					 sizeof(*artifacts->of_view));
+	summary = artifacts->of_view ? summary_document(artifacts) : NULL;
+	status = summary ? write_trace_artifacts(artifacts, summary) : -ENOMEM;
+	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
+		status = write_view_artifacts(artifacts, i);
+		keep_view(artifacts, i);
+	}
+	if (status == 0 && artifacts->failed)
+		status = -ENOMEM;
+	return status ? status : write_pages(artifacts, page);
+}
+
 int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 			   struct diag *diag)
 {
 	struct artifacts artifacts = { .pipeline = pipeline,
 				       .directory = directory };
-	const struct figure *summary;
+	struct page page;
 	int status = make_directory(directory, diag);
 
 	if (status)
 		return status;
 	progress_phase(&pipeline->progress, "writing the report");
-	artifacts.of_view = arena_array(pipeline->scope.arena,
-					pipeline->spec->view_count,
-					sizeof(*artifacts.of_view));
-	summary = artifacts.of_view ? summary_document(&artifacts) : NULL;
-	status = summary ? write_trace_artifacts(&artifacts, summary, diag)
-			 : -ENOMEM;
-	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
-		status = write_view_artifacts(&artifacts, i, diag);
-		keep_view(&artifacts, i);
-	}
-	if (status == 0 && artifacts.failed)
-		status = -ENOMEM;
-	if (status == 0)
-		status = write_pages(&artifacts, diag);
-	if (status == 0)
-		status = manifest_update(directory, artifacts.files.items,
-					 artifacts.files.count, diag);
+	timings_phase(&pipeline->timings, "figures");
+	artifacts.tasks = tasks_new(pipeline->jobs);
+	if (!artifacts.tasks)
+		return -ENOMEM;
+	status = write_all(&artifacts, &page);
+	timings_part(&pipeline->timings, "symbols",
+		     symbols_resolve_ns(pipeline->symbols), 0);
+	timings_phase(&pipeline->timings, "files not yet written");
+	status = finish_files(&artifacts, status, diag);
 	progress_clear(&pipeline->progress);
 	vec_done(&artifacts.list);
 	vec_done(&artifacts.links);

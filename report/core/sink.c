@@ -24,7 +24,7 @@ void sink_write(struct sink *sink, const void *data, size_t len)
 	if (sink->error || !len)
 		return;
 	if (sink->file) {
-		if (fwrite(data, 1, len, sink->file) != len)
+		if (fwrite_unlocked(data, 1, len, sink->file) != len)
 			sink->error = errno ? -errno : -EIO;
 		sink->len += len;
 		return;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/core/arena.h"
+#include "report/core/stopwatch.h"
 #include "report/core/text.h"
 #include "report/core/vec.h"
 #include "report/symbol/dwarf_index.h"
@@ -59,6 +60,7 @@ struct symbols {
 	struct symbol_module_status *rows;
 	struct code_frames scratch;
 	uint32_t next_id;
+	uint64_t resolve_ns;
 	struct symbol_frame no_memory;
 };
 
@@ -382,6 +384,7 @@ const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 {
 	struct address_slot *slot;
 	struct symbol_frame *frames;
+	uint64_t start;
 
 	if (symbols->addresses.count >= symbols->addresses.capacity / 2 &&
 	    addresses_grow(symbols) < 0)
@@ -389,7 +392,9 @@ const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 	slot = address_slot(symbols->addresses.slots,
 			    symbols->addresses.capacity, pc_key);
 	if (!slot->frames) {
+		start = stopwatch_ns();
 		frames = resolve(symbols, pc_key);
+		symbols->resolve_ns += stopwatch_ns() - start;
 		if (!frames)
 			return no_memory(symbols, ret_count);
 		slot->key = pc_key;
@@ -399,6 +404,11 @@ const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 	}
 	*ret_count = slot->count;
 	return slot->frames;
+}
+
+uint64_t symbols_resolve_ns(const struct symbols *symbols)
+{
+	return symbols->resolve_ns;
 }
 
 const struct symbol_module_status *

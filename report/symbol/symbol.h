@@ -84,6 +84,9 @@ void symbols_free(struct symbols *symbols);
 const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 					   uint64_t pc_key, size_t *ret_count);
 
+/* Return: nanoseconds that went into addresses seen for the first time. */
+uint64_t symbols_resolve_ns(const struct symbols *symbols);
+
 /* Return: @ret_count rows, one a module that was looked at, by address;
    owned by @symbols. */
 const struct symbol_module_status *
