@@ -6,6 +6,7 @@
 # make fuzz [FUZZ_TIME=20] run every tests/fuzz/fuzz_*.c under clang's libFuzzer
 # make fuzz-replay [MODE=asan]   run them on the corpus, with any compiler
 # make bench [BENCH=--quick]     what tracing costs, beside heaptrack
+# make bench-report [BENCH=--quick]   what reports cost, beside heaptrack_print
 
 test_dir     := $(OBJ)/tests
 test_lib     := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/lib/*.c))
@@ -122,7 +123,11 @@ fuzz-replay: $(fuzz_replays)
 
 # --- what tracing costs -----------------------------------------------------
 
-.PHONY: bench
+.PHONY: bench bench-report
 bench: packages-bench
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)MEMPROF_BUILD=$(OBJ) tests/bench/tracer $(BENCH)
+
+bench-report: packages-bench
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)MEMPROF_BUILD=$(OBJ) tests/bench/report $(BENCH)

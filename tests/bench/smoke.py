@@ -67,6 +67,26 @@ def test_cells(work):
               str(case))
 
 
+def test_report(work):
+    """One round of one report, beside heaptrack's where that is installed."""
+    path = os.path.join(work, "report.json")
+    done = subprocess.run(
+        [os.path.join(HERE, "report"), "--quick", "--workload", "recursion",
+         "--json", path], text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE)
+    check("reports are measured", done.returncode == 0, done.stderr)
+    if done.returncode:
+        return
+    check("tables of reports are printed", "## recursion" in done.stdout and
+          "## Goals" in done.stdout and "M ev./s" in done.stdout, done.stdout)
+    with open(path) as text:
+        result = json.load(text)["workloads"]["recursion"]
+    own = result["reports"]["memprof"]
+    check("cells of a report", result["events"] >= 50000 and
+          own["wall_s"]["median"] > 0 and own["cpu_s"]["median"] > 0 and
+          own["rate"]["median"] > 0, str(own))
+
+
 def test_orphan(work):
     """A process that nobody waits for counts, and is waited for."""
     path = os.path.join(work, "watch")
@@ -82,6 +102,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         test_list()
         test_cells(work)
+        test_report(work)
         test_orphan(work)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
