@@ -30,6 +30,16 @@ struct engine_lane {
 	uint32_t chain;
 };
 
+/* How a block came to its end; members as in struct record without `free_`. */
+struct block_end {
+	uint64_t tick;
+	uint64_t order;
+	uint32_t stack;
+	uint32_t thread;
+	uint8_t call;
+	bool is_temporary;
+};
+
 struct engine {
 	struct input *input;
 	const struct run *run;
@@ -166,8 +176,9 @@ static int show_records(struct engine *engine)
 	return status;
 }
 
-static int observe_record(struct engine *engine, const struct live_block *block,
-			  const struct record *end)
+static inline int observe_record(struct engine *engine,
+				 const struct live_block *block,
+				 const struct block_end *end)
 {
 	struct record *record;
 	int status = 0;
@@ -177,18 +188,25 @@ static int observe_record(struct engine *engine, const struct live_block *block,
 	if (engine->record_count == RECORD_BATCH)
 		status = show_records(engine);
 	record = &engine->records[engine->record_count++];
-	*record = *end;
-	record->id = block->id;
-	record->alloc_tick = block->alloc_tick;
-	record->alloc_order = block->alloc_order;
-	record->addr = block->addr;
-	record->size = block->size;
-	record->usable = block->usable;
-	record->stack = block->stack;
-	record->group = block->group;
-	record->thread = block->thread;
-	record->marker = block->marker;
-	record->call = block->call;
+	*record = (struct record){
+		.id = block->id,
+		.alloc_tick = block->alloc_tick,
+		.free_tick = end->tick,
+		.alloc_order = block->alloc_order,
+		.free_order = end->order,
+		.addr = block->addr,
+		.size = block->size,
+		.usable = block->usable,
+		.stack = block->stack,
+		.free_stack = end->stack,
+		.group = block->group,
+		.thread = block->thread,
+		.free_thread = end->thread,
+		.marker = block->marker,
+		.call = block->call,
+		.free_call = end->call,
+		.is_temporary = end->is_temporary,
+	};
 	fill_chain(engine, record, block->chain);
 	if (engine->peak.is_kept &&
 	    record->alloc_order <= engine->totals.peak_order)
@@ -198,7 +216,7 @@ static int observe_record(struct engine *engine, const struct live_block *block,
 
 /* Takes @block out of all sums and the table, and shows its record. */
 static int end_block(struct engine *engine, struct live_block *block,
-		     const struct record *end)
+		     const struct block_end *end)
 {
 	struct engine_totals *totals = &engine->totals;
 	struct group *group = &engine->groups.items[block->group];
@@ -212,9 +230,9 @@ static int end_block(struct engine *engine, struct live_block *block,
 	totals->live_count--;
 	totals->live_bytes -= block->size;
 	totals->live_usable -= block->usable;
-	if (status == 0 && block->chain && end->free_call != CALL_REALLOC)
+	if (status == 0 && block->chain && end->call != CALL_REALLOC)
 		status = chains_end(&engine->chains, block->chain, block->size,
-				    end->free_tick);
+				    end->tick);
 	live_remove(&engine->live, block);
 	return status;
 }
@@ -256,12 +274,12 @@ static int handle_free(struct engine *engine, struct engine_lane *lane,
 {
 	struct engine_totals *totals = &engine->totals;
 	struct live_block *block = live_find(&engine->live, event->addr);
-	struct record end = {
-		.free_tick = event->tick,
-		.free_order = totals->order,
-		.free_stack = event->stack,
-		.free_thread = lane->thread,
-		.free_call = event->call,
+	struct block_end end = {
+		.tick = event->tick,
+		.order = totals->order,
+		.stack = event->stack,
+		.thread = lane->thread,
+		.call = event->call,
 		.is_temporary = lane->last_alloc == event->addr,
 	};
 	int status = drop_chain(engine, lane);
@@ -338,10 +356,10 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	int status = 0;
 
 	if (block) {
-		struct record end = {
-			.free_tick = event->tick,
-			.free_order = totals->order,
-				.free_thread = lane->thread,
+		struct block_end end = {
+			.tick = event->tick,
+			.order = totals->order,
+			.thread = lane->thread,
 		};
 
 		totals->overwritten++;
@@ -460,9 +478,9 @@ static int pass_begin(struct engine *engine)
 
 static int end_leaked(struct engine *engine, const struct live_block *block)
 {
-	static const struct record never = {
-		.free_tick = RECORD_NEVER,
-		.free_order = RECORD_NEVER,
+	static const struct block_end never = {
+		.tick = RECORD_NEVER,
+		.order = RECORD_NEVER,
 	};
 	int status = observe_record(engine, block, &never);
 
