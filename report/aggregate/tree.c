@@ -14,14 +14,20 @@
 #include <string.h>
 
 #include "report/aggregate/scope.h"
+#include "report/core/arena.h"
 #include "report/core/vec.h"
 #include "report/event/stacks.h"
 #include "report/symbol/symbol.h"
 
-/* A node under construction. */
+/**
+ * struct tree_node - a node under construction
+ * @key:   function or frame number
+ * @frame: of all nodes that begin with one symbol frame, unless @has_own
+ */
 struct tree_node {
 	uint32_t parent;
-	uint32_t key; /* function or frame number */
+	uint32_t key : 31;
+	uint32_t has_own : 1;
 	struct figure_frame *frame;
 	uint64_t self_bytes, self_count;
 	uint64_t total_bytes, total_count;
@@ -35,7 +41,7 @@ struct tree {
 		size_t count;
 		size_t capacity;
 	} nodes;
-	uint32_t *table; /* node number by (parent, key), 0 is free */
+	uint64_t *table; /* by (parent, key): hash << 32 | node, 0 is free */
 	uint32_t table_mask;
 	uint32_t *of_stack; /* figure node + 1 by stack node */
 	uint32_t depth_max; /* callees first: frames of a stack that are shown */
@@ -56,6 +62,15 @@ struct tree {
 	} functions;
 	uint32_t *function_table;
 	uint32_t function_mask;
+	struct shown_frame *shown; /* open addressing */
+	uint32_t shown_count;
+	uint32_t shown_mask;
+};
+
+/* A frame as figures show it, made once for all nodes. */
+struct shown_frame {
+	const struct symbol_frame *from; /* NULL in a free slot */
+	struct figure_frame *frame;
 };
 
 static uint32_t hash_pair(uint32_t a, uint32_t b)
@@ -143,17 +158,18 @@ static uint32_t frame_key(struct tree *tree, const struct symbol_frame *frame)
 static bool node_table_grow(struct tree *tree)
 {
 	uint32_t mask = tree->table_mask ? tree->table_mask * 2 + 1 : 4095;
-	uint32_t *table = calloc((size_t)mask + 1, sizeof(*table));
+	uint64_t *table = calloc((size_t)mask + 1, sizeof(*table));
 
 	if (!table)
 		return false;
-	for (uint32_t i = 1; i < tree->nodes.count; i++) {
-		uint32_t at = hash_pair(tree->nodes.items[i].parent,
-					tree->nodes.items[i].key) & mask;
+	for (size_t i = 0; tree->table && i <= tree->table_mask; i++) {
+		uint64_t entry = tree->table[i];
+		uint32_t at = (uint32_t)(entry >> 32) & mask;
 
-		while (table[at])
+		while (entry && table[at])
 			at = (at + 1) & mask;
-		table[at] = i;
+		if (entry)
+			table[at] = entry;
 	}
 	free(tree->table);
 	tree->table = table;
@@ -161,19 +177,83 @@ static bool node_table_grow(struct tree *tree)
 	return true;
 }
 
-/* The frame a merged node shows: what its frames have in common. */
-static void frame_merge(struct figure_frame *frame,
+static struct shown_frame *shown_slot(struct shown_frame *slots, uint32_t mask,
+				      const struct symbol_frame *from)
+{
+	uint32_t at = (uint32_t)((uintptr_t)from *
+					 UINT64_C(0x9e3779b97f4a7c15) >>
+				 32) &
+		      mask;
+
+	while (slots[at].from && slots[at].from != from)
+		at = (at + 1) & mask;
+	return &slots[at];
+}
+
+static bool shown_grow(struct tree *tree)
+{
+	uint32_t mask = tree->shown_mask ? tree->shown_mask * 2 + 1 : 1023;
+	struct shown_frame *slots = calloc((size_t)mask + 1, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t i = 0; tree->shown && i <= tree->shown_mask; i++)
+		if (tree->shown[i].from)
+			*shown_slot(slots, mask, tree->shown[i].from) =
+				tree->shown[i];
+	free(tree->shown);
+	tree->shown = slots;
+	tree->shown_mask = mask;
+	return true;
+}
+
+/* Return: what figures show of @from, which is the frame of several nodes; NULL
+   when out of memory. */
+static struct figure_frame *frame_show(struct tree *tree,
+				       const struct symbol_frame *from,
+				       uint64_t pc_key)
+{
+	struct shown_frame *slot;
+
+	if (tree->shown_count * 2 >= tree->shown_mask && !shown_grow(tree))
+		return NULL;
+	slot = shown_slot(tree->shown, tree->shown_mask, from);
+	if (slot->from)
+		return slot->frame;
+	slot->frame = scope_frame(tree->scope, from, pc_key);
+	if (!slot->frame)
+		return NULL;
+	slot->from = from;
+	tree->shown_count++;
+	return slot->frame;
+}
+
+/* A merged node shows what its frames have in common: @other is one more.
+   Return: false when out of memory. */
+static bool frame_merge(struct tree *tree, struct tree_node *node,
 			const struct symbol_frame *other)
 {
-	if (frame->line != other->line)
-		frame->line = 0;
-	if (frame->file != other->file &&
-	    (!frame->file || !other->file ||
-	     strcmp(frame->file, other->file) != 0)) {
-		frame->file = NULL;
-		frame->line = 0;
-	}
-	frame->is_inlined &= other->is_inlined;
+	const struct figure_frame *frame = node->frame;
+	bool same_file = frame->file == other->file ||
+			 (frame->file && other->file &&
+			  strcmp(frame->file, other->file) == 0);
+	struct figure_frame merged = *frame;
+
+	if (!same_file)
+		merged.file = NULL;
+	if (!same_file || frame->line != other->line)
+		merged.line = 0;
+	merged.is_inlined &= other->is_inlined;
+	if (merged.file == frame->file && merged.line == frame->line &&
+	    merged.is_inlined == frame->is_inlined)
+		return true;
+	if (!node->has_own)
+		node->frame = arena_alloc(tree->scope->arena, sizeof(merged));
+	if (!node->frame)
+		return false;
+	node->has_own = true;
+	*node->frame = merged;
+	return true;
 }
 
 /* The child of @parent for @frame; 0 when out of memory. */
@@ -181,30 +261,33 @@ static uint32_t node_child(struct tree *tree, uint32_t parent,
 			   const struct symbol_frame *frame, uint64_t pc_key)
 {
 	uint32_t key = frame_key(tree, frame);
+	uint32_t hash = hash_pair(parent, key), at;
 	struct tree_node *node;
-	uint32_t at;
+	uint64_t entry;
 
-	if (!key || (tree->nodes.count * 2 >= tree->table_mask &&
+	if (!key || key >> 31 || (tree->nodes.count * 2 >= tree->table_mask &&
 		     !node_table_grow(tree)))
 		return 0;
-	at = hash_pair(parent, key) & tree->table_mask;
-	for (; tree->table[at]; at = (at + 1) & tree->table_mask) {
-		node = &tree->nodes.items[tree->table[at]];
-		if (node->parent == parent && node->key == key) {
-			frame_merge(node->frame, frame);
-			return tree->table[at];
-		}
+	at = hash & tree->table_mask;
+	for (; (entry = tree->table[at]) != 0;
+	     at = (at + 1) & tree->table_mask) {
+		node = &tree->nodes.items[(uint32_t)entry];
+		if (entry >> 32 == hash && node->parent == parent &&
+		    node->key == key)
+			return frame_merge(tree, node, frame) ? (uint32_t)entry
+							      : 0;
 	}
 	if (tree->nodes.count >= UINT32_MAX / 4 || !vec_push(&tree->nodes))
 		return 0;
 	node = &tree->nodes.items[tree->nodes.count - 1];
 	node->parent = parent;
 	node->key = key;
-	node->frame = scope_frame(tree->scope, frame, pc_key);
+	node->frame = frame_show(tree, frame, pc_key);
 	if (!node->frame)
 		return 0;
-	tree->table[at] = (uint32_t)tree->nodes.count - 1;
-	return tree->table[at];
+	tree->table[at] =
+		(uint64_t)hash << 32 | (uint32_t)(tree->nodes.count - 1);
+	return (uint32_t)tree->nodes.count - 1;
 }
 
 /* Figure node + 1 of stack node @stack, 0 when out of memory. */
@@ -264,7 +347,7 @@ static int compare_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-/* Siblings together, by falling cost; ties by name, then by number, which the
+/* Siblings by falling cost; ties by name, then by number, which the
    order of the backtraces gives. */
 static int compare_nodes(const void *a, const void *b, void *context)
 {
@@ -277,8 +360,6 @@ static int compare_nodes(const void *a, const void *b, void *context)
 	uint64_t cost_y = by_count ? y->total_count : y->total_bytes;
 	int order;
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
 	if (cost_x != cost_y)
 		return cost_x > cost_y ? -1 : 1;
 	order = compare_text(x->frame->function, y->frame->function);
@@ -291,13 +372,43 @@ static int compare_nodes(const void *a, const void *b, void *context)
 	return order ? order : (i > j) - (i < j);
 }
 
+/* Return: all nodes but the root, siblings together and sorted, owned by the
+   caller; NULL when out of memory.  Most nodes have no siblings: there is
+   nothing to compare. */
+static uint32_t *tree_order(struct tree *tree)
+{
+	const struct tree_node *nodes = tree->nodes.items;
+	size_t count = tree->nodes.count;
+	uint32_t *order = malloc(count * sizeof(*order));
+	uint32_t *ends = calloc(count + 1, sizeof(*ends));
+
+	for (size_t i = 1; order && ends && i < count; i++)
+		ends[nodes[i].parent + 1]++;
+	for (size_t i = 1; order && ends && i <= count; i++)
+		ends[i] += ends[i - 1];
+	for (size_t i = 1; order && ends && i < count; i++)
+		order[ends[nodes[i].parent]++] = (uint32_t)i;
+	for (size_t i = 0, begin = 0; order && ends && i < count; i++) {
+		if (ends[i] - begin > 1)
+			qsort_r(order + begin, ends[i] - begin, sizeof(*order),
+				compare_nodes, tree);
+		begin = ends[i];
+	}
+	if (!ends) {
+		free(order);
+		order = NULL;
+	}
+	free(ends);
+	return order;
+}
+
 /* Copies the nodes into the figure and links the sorted siblings. */
 static bool tree_emit(struct tree *tree, struct figure_tree *ret)
 {
 	size_t count = tree->nodes.count;
 	struct figure_node *nodes =
 		arena_array(tree->scope->arena, count, sizeof(*nodes));
-	uint32_t *order = malloc(count * sizeof(*order));
+	uint32_t *order = tree_order(tree);
 
 	if (!nodes || !order) {
 		free(order);
@@ -306,7 +417,6 @@ static bool tree_emit(struct tree *tree, struct figure_tree *ret)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct tree_node *from = &tree->nodes.items[i];
 
-		order[i] = i;
 		nodes[i] = (struct figure_node){
 			.frame = from->frame,
 			.total_bytes = from->total_bytes,
@@ -317,8 +427,7 @@ static bool tree_emit(struct tree *tree, struct figure_tree *ret)
 			.next_sibling = FIGURE_NO_NODE,
 		};
 	}
-	qsort_r(order + 1, count - 1, sizeof(*order), compare_nodes, tree);
-	for (size_t i = count; i-- > 1;) {
+	for (size_t i = count - 1; i-- > 0;) {
 		struct figure_node *parent =
 			&nodes[tree->nodes.items[order[i]].parent];
 
@@ -448,5 +557,6 @@ struct figure *tree_compute(const struct scope *scope,
 	free(tree.table);
 	free(tree.of_stack);
 	free(tree.function_table);
+	free(tree.shown);
 	return done ? figure : NULL;
 }
