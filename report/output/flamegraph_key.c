@@ -20,6 +20,7 @@ enum {
 	WIDTH_PX = 400,
 	LABEL_MAX_PX = 180,
 	LABEL_SIZE = 128,
+	RECENT_COUNT = 64,
 };
 
 struct module_cost {
@@ -109,10 +110,37 @@ static unsigned free_hue(const struct flame_key *key, unsigned hue)
 	return hue;
 }
 
+/* Fills @items, which has room for all nodes, with modules and what they cost.
+   Names are the same texts nearly always: what has the address of one seen lately
+   is added up at once, so that few are left to sort.  Return: their number. */
+static size_t collect_modules(const struct figure_tree *tree,
+			      struct module_cost *items)
+{
+	size_t recent[RECENT_COUNT] = { 0 }; /* index + 1 */
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < tree->node_count; i++) {
+		const struct figure_node *node = &tree->nodes[i];
+		uint64_t cost =
+			tree->by_count ? node->total_count : node->total_bytes;
+		const char *module = node->frame ? node->frame->module : "";
+		size_t *last = &recent[(uintptr_t)module / 8 % RECENT_COUNT];
+
+		if (!*module || !cost)
+			continue;
+		if (!*last || items[*last - 1].module != module) {
+			items[count++] = (struct module_cost){ module, 0 };
+			*last = count;
+		}
+		items[*last - 1].cost = sum(items[*last - 1].cost, cost);
+	}
+	return count;
+}
+
 int flame_key_compute(const struct figure_tree *tree, struct flame_key *ret)
 {
 	struct module_cost *items;
-	size_t count = 0;
+	size_t count;
 
 	memset(ret, 0, sizeof(*ret));
 	if (!tree->node_count)
@@ -120,17 +148,7 @@ int flame_key_compute(const struct figure_tree *tree, struct flame_key *ret)
 	items = calloc(tree->node_count, sizeof(*items));
 	if (!items)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < tree->node_count; i++) {
-		const struct figure_node *node = &tree->nodes[i];
-		uint64_t cost =
-			tree->by_count ? node->total_count : node->total_bytes;
-
-		if (node->frame && *node->frame->module && cost)
-			items[count++] =
-				(struct module_cost){ node->frame->module,
-						      cost };
-	}
-	count = merge_modules(items, count);
+	count = merge_modules(items, collect_modules(tree, items));
 	for (size_t i = 0; i < count && i < SVG_HUE_COUNT; i++) {
 		unsigned hue = svg_frame_hue(items[i].module);
 
