@@ -13,6 +13,7 @@
 #include "report/core/diag.h"
 #include "report/engine/engine.h"
 #include "report/engine/merge.h"
+#include "report/event/stacks.h"
 #include "report/filter/filter.h"
 #include "report/input/input.h"
 #include "report/spec.h"
@@ -161,6 +162,8 @@ static void note_times(struct pipeline *pipeline)
 	timings_part(timings, "filters and views",
 		     engine_observe_ns(pipeline->engine), 0);
 }
+
+enum { AHEAD_KEYS = 2000 };
 
 enum stage {
 	STAGE_PASS,      /* views that one pass can answer */
@@ -319,6 +322,32 @@ static int keep_chains(struct pipeline *pipeline, struct diag *diag)
 	return status;
 }
 
+/* The files of what the first stacks are made of will be needed.  Those of what
+   none of them goes through wait until an address in them is shown. */
+static void open_symbols(struct pipeline *pipeline)
+{
+	const struct groups *groups = engine_groups(pipeline->engine);
+	const struct stacks *stacks = engine_stacks(pipeline->engine);
+	uint64_t keys[AHEAD_KEYS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < groups->count && count < AHEAD_KEYS; i++)
+		for (uint32_t node = groups->items[i].stack;
+		     node != STACKS_ROOT && count < AHEAD_KEYS;
+		     node = stacks->nodes[node].parent)
+			keys[count++] = stacks->nodes[node].pc_key;
+	symbols_open_ahead(pipeline->symbols, keys, count);
+}
+
+static void on_progress(void *context, double share)
+{
+	struct pipeline *pipeline = context;
+
+	if (pipeline->jobs > 1)
+		open_symbols(pipeline);
+	progress_share(&pipeline->progress, share);
+}
+
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
@@ -342,8 +371,7 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	}
 	if (needs & NEED_CHAINS)
 		status = keep_chains(pipeline, diag);
-	engine_set_progress(pipeline->engine, progress_share,
-			    &pipeline->progress);
+	engine_set_progress(pipeline->engine, on_progress, pipeline);
 	for (enum stage stage = STAGE_PASS;
 	     status == 0 && stage <= STAGE_PEAK_SUMS; stage++)
 		status = run_stage(pipeline, stage, diag);

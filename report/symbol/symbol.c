@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,19 @@ struct address_slot {
 	size_t count;
 };
 
+/**
+ * struct ahead - the thread that opens files; until it is joined, names, states
+ * and images are its own
+ * @keys: owned; NULL before the first call
+ */
+struct ahead {
+	pthread_t thread;
+	bool is_running;
+	uint64_t *keys;
+	size_t count;
+	uint64_t wall_ns;
+};
+
 struct symbols {
 	const struct module_map *modules;
 	const char *const *debug_dirs;
@@ -61,6 +75,7 @@ struct symbols {
 	struct code_frames scratch;
 	uint32_t next_id;
 	uint64_t resolve_ns;
+	struct ahead ahead;
 	struct symbol_frame no_memory;
 };
 
@@ -84,10 +99,22 @@ struct symbols *symbols_new(const struct module_map *modules,
 	return symbols;
 }
 
+/* From here on names, states and images are the caller's. */
+static void settle(struct symbols *symbols)
+{
+	if (!symbols->ahead.is_running)
+		return;
+	pthread_join(symbols->ahead.thread, NULL);
+	symbols->ahead.is_running = false;
+	symbols->resolve_ns += symbols->ahead.wall_ns;
+}
+
 void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
+	settle(symbols);
+	free(symbols->ahead.keys);
 	for (size_t i = 0; i < symbols->images.count; i++)
 		image_close(symbols->images.items[i].image);
 	vec_done(&symbols->images);
@@ -164,6 +191,39 @@ static struct module_state *find_state(struct symbols *symbols,
 			      : NULL;
 	state->seen = true;
 	return state;
+}
+
+static void *ahead_thread(void *context)
+{
+	struct symbols *symbols = context;
+	uint64_t start = stopwatch_ns();
+
+	for (size_t i = 0; i < symbols->ahead.count; i++) {
+		const struct module *module = module_map_find(
+		    symbols->modules, symbols->ahead.keys[i]);
+
+		/* Without memory it is tried again when it is needed. */
+		if (module)
+			find_state(symbols, module);
+	}
+	symbols->ahead.wall_ns = stopwatch_ns() - start;
+	return NULL;
+}
+
+void symbols_open_ahead(struct symbols *symbols, const uint64_t *pc_keys,
+			size_t count)
+{
+	struct ahead *ahead = &symbols->ahead;
+
+	if (ahead->keys || !count)
+		return;
+	ahead->keys = calloc(count, sizeof(*ahead->keys));
+	if (!ahead->keys)
+		return;
+	memcpy(ahead->keys, pc_keys, count * sizeof(*ahead->keys));
+	ahead->count = count;
+	ahead->is_running =
+	    pthread_create(&ahead->thread, NULL, ahead_thread, symbols) == 0;
 }
 
 /* --- frames -------------------------------------------------------------- */
@@ -339,6 +399,7 @@ static struct symbol_frame *resolve(struct symbols *symbols, uint64_t key)
 	struct symbol_frame *frames;
 	const char *base = "";
 
+	settle(symbols);
 	symbols->scratch.count = 0;
 	if (module) {
 		state = find_state(symbols, module);
@@ -416,8 +477,9 @@ symbols_module_status(struct symbols *symbols, size_t *ret_count)
 {
 	size_t count = 0;
 
+	settle(symbols);
 	for (size_t i = 0; i < symbols->modules->count; i++)
-		if (symbols->states[i].seen)
+		if (symbols->states[i].status.addresses)
 			symbols->rows[count++] = symbols->states[i].status;
 	*ret_count = count;
 	return symbols->rows;

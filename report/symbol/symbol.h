@@ -72,6 +72,16 @@ struct symbols *symbols_new(const struct module_map *modules,
 void symbols_free(struct symbols *symbols);
 
 /**
+ * symbols_open_ahead() - open the files of modules in a thread of its own
+ * @pc_keys: @count addresses in these modules; copied
+ *
+ * What needs the files waits for it.  Only the first call does anything, and
+ * nothing depends on it but time: debug information is often compressed.
+ */
+void symbols_open_ahead(struct symbols *symbols, const uint64_t *pc_keys,
+			size_t count);
+
+/**
  * symbols_resolve() - frames at a return address, innermost first
  * @pc_key:    return address; the call before it is looked up
  * @ret_count: at least 1
@@ -84,7 +94,8 @@ void symbols_free(struct symbols *symbols);
 const struct symbol_frame *symbols_resolve(struct symbols *symbols,
 					   uint64_t pc_key, size_t *ret_count);
 
-/* Return: nanoseconds that went into addresses seen for the first time. */
+/* Return: nanoseconds that went into files and into addresses seen for the first
+   time. */
 uint64_t symbols_resolve_ns(const struct symbols *symbols);
 
 /* Return: @ret_count rows, one a module that was looked at, by address;

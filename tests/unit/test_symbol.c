@@ -152,6 +152,30 @@ static void check_names(const char *fixture, bool is_clang)
 	subject_close(&subject);
 }
 
+/* The same answers, and nothing is said of modules that were not asked for. */
+static void test_opened_ahead(void **state)
+{
+	uint64_t addr = FIXTURE_BIAS + fixture_symbol("chain", "outer") + 1;
+	struct subject subject;
+	const struct symbol_frame *frames;
+	size_t count;
+
+	(void)state;
+	subject_open(&subject, "chain", "chain", NULL, 0);
+	symbols_open_ahead(subject.symbols, &addr, 1);
+	symbols_open_ahead(subject.symbols, &addr, 1);
+	symbols_module_status(subject.symbols, &count);
+	assert_int_equal(count, 0);
+	frames = symbols_resolve(subject.symbols, addr, &count);
+	assert_string_equal(frames[count - 1].function, "outer");
+	symbols_module_status(subject.symbols, &count);
+	assert_int_equal(count, 1);
+	subject_close(&subject);
+	subject_open(&subject, "chain", "chain", NULL, 0);
+	symbols_open_ahead(subject.symbols, &addr, 1);
+	subject_close(&subject);
+}
+
 static void test_names_gcc(void **state)
 {
 	(void)state;
@@ -299,6 +323,7 @@ int main(void)
 	    cmocka_unit_test(test_chain_clang),
 	    cmocka_unit_test(test_chain_dwz),
 	    cmocka_unit_test(test_call_is_before_return_address),
+	    cmocka_unit_test(test_opened_ahead),
 	    cmocka_unit_test(test_names_gcc),
 	    cmocka_unit_test(test_names_clang),
 	    cmocka_unit_test(test_hostile_bytes),
