@@ -227,6 +227,23 @@ static int add_views(struct pipeline *pipeline, enum stage stage,
 	return status;
 }
 
+/* A view of the peak that nothing passed says which condition removed how much,
+   of all allocations and not of those alive at the peak: it needs a pass of its
+   own. */
+static void drop_empty(struct pipeline *pipeline)
+{
+	for (size_t i = 0; i < pipeline->spec->view_count; i++) {
+		if (!pipeline->views[i] ||
+		    !filter_is_of_peak(&pipeline->spec->views[i].filter) ||
+		    !view_is_empty(pipeline->views[i]))
+			continue;
+		view_free(pipeline->views[i]);
+		filter_free(pipeline->filters[i]);
+		pipeline->views[i] = NULL;
+		pipeline->filters[i] = NULL;
+	}
+}
+
 /* Shows their records to the views of @stage. */
 static int run_stage(struct pipeline *pipeline, enum stage stage,
 		     struct diag *diag)
@@ -249,6 +266,8 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 	if (status == 0 && is_of_peak && engine_has_peak(pipeline->engine)) {
 		timings_phase(&pipeline->timings, "what is of the peak");
 		status = engine_show_peak(pipeline->engine, observers, count);
+		if (stage == STAGE_PEAK)
+			drop_empty(pipeline);
 	} else if (status == 0) {
 		phase(pipeline, stage == STAGE_PASS ? "reading"
 						    : "reading again");

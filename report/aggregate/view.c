@@ -94,6 +94,11 @@ int view_add(void *context, const struct record *record)
 	return rows_add(&view->rows, record);
 }
 
+bool view_is_empty(const struct view *view)
+{
+	return !view->totals.count;
+}
+
 void view_set_peak(struct view *view, uint64_t order)
 {
 	view->peak_order = order;
@@ -104,7 +109,8 @@ int view_add_peak(void *context, const struct record *record)
 	struct view *view = context;
 	struct view_group *group;
 
-	if (record->alloc_order > view->peak_order ||
+	/* The filter counts what it removes: not twice. */
+	if (view_is_empty(view) || record->alloc_order > view->peak_order ||
 	    record->free_order <= view->peak_order ||
 	    !filter_match(view->filter, record))
 		return 0;

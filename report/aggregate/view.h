@@ -70,6 +70,9 @@ int view_add(void *context, const struct record *record);
 void view_set_peak(struct view *view, uint64_t order);
 int view_add_peak(void *context, const struct record *record);
 
+/* Return: whether nothing has passed so far. */
+bool view_is_empty(const struct view *view);
+
 /* Return: what another pass must fill before view_series() is asked for, once
    all records are known; NULL if nothing must. */
 struct timeline *view_timeline(struct view *view);
