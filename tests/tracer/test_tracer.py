@@ -1062,6 +1062,25 @@ def launcher_statuses():
 
 
 @test
+def launcher_with_signals_ignored():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "trace.dat")
+    p = subprocess.Popen([RECORD, "-q", "-o", path, "--", sys.executable, "-c",
+                          "import signal, sys;"
+                          "is_ignored = signal.SIG_IGN =="
+                          " signal.getsignal(signal.SIGCHLD);"
+                          "sys.exit(3 if is_ignored else 4)"],
+                         preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                          signal.SIG_IGN))
+    try:
+        check_equal(p.wait(timeout=30), 3)
+    finally:
+        p.kill()
+    check_equal(Trace(path).ends[0]["status"], 3)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@test
 def exported_symbols():
     out = subprocess.run(["nm", "-D", "--defined-only", LIBRARY],
                          capture_output=True, text=True).stdout

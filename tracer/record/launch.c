@@ -21,13 +21,24 @@ static void fill_set(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 }
 
+/**
+ * struct start - what of this process's own start the program is to have
+ * @mask:  of signals
+ * @child: what to do about SIGCHLD
+ */
+struct start {
+	sigset_t mask;
+	struct sigaction child;
+};
+
 /* Safety: child.  Does not return; tells the parent when exec fails. */
 static _Noreturn void run_child(char *const argv[], int report_fd,
-				const sigset_t *old_mask)
+				const struct start *start)
 {
 	int err;
 
-	sigprocmask(SIG_SETMASK, old_mask, NULL);
+	sigaction(SIGCHLD, &start->child, NULL);
+	sigprocmask(SIG_SETMASK, &start->mask, NULL);
 	execvp(argv[0], argv);
 	err = errno;
 	while (write(report_fd, &err, sizeof(err)) < 0 && errno == EINTR)
@@ -69,19 +80,23 @@ static void wait_for_end(const sigset_t *set, struct launch_result *ret)
 
 int launch_run(char *const argv[], struct launch_result *ret)
 {
-	sigset_t set, old_mask;
+	const struct sigaction default_action = {.sa_handler = SIG_DFL};
+	struct start start;
+	sigset_t set;
 	int report[2];
 	int err;
 
 	if (pipe2(report, O_CLOEXEC) != 0)
 		return errno;
 	fill_set(&set);
-	sigprocmask(SIG_BLOCK, &set, &old_mask);
+	sigprocmask(SIG_BLOCK, &set, &start.mask);
+	/* Who ignores it does not learn how a child ended, nor when. */
+	sigaction(SIGCHLD, &default_action, &start.child);
 	ret->pid = fork();
 	if (ret->pid < 0)
 		return errno;
 	if (ret->pid == 0)
-		run_child(argv, report[1], &old_mask);
+		run_child(argv, report[1], &start);
 	close(report[1]);
 	err = read_exec_error(report[0]);
 	close(report[0]);
