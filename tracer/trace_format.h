@@ -187,6 +187,7 @@ enum trace_end_how {
 	TRACE_END_ABORT = 4,      /* abort() was called */
 	TRACE_END_SIGNAL = 5,     /* written by memprof-record afterwards */
 	TRACE_END_EXEC = 6,       /* replaced by another program */
+	TRACE_END_UNSEEN = 7,     /* memprof-record knows but that it did */
 };
 
 /* PATH.live: page 0, then slots of @slot_stride bytes. */

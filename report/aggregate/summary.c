@@ -29,6 +29,8 @@ const char *summary_end_text(const struct scope *scope)
 	switch (run->end) {
 	case RUN_END_MISSING:
 		return "unknown: the trace has no end record";
+	case RUN_END_UNSEEN:
+		return "unknown: killed, or in a way that nobody saw";
 	case RUN_END_ABORT:
 		return "abort()";
 	case RUN_END_SIGNAL:

@@ -24,6 +24,7 @@ enum run_end {
 	RUN_END_ABORT,
 	RUN_END_SIGNAL,
 	RUN_END_EXEC,
+	RUN_END_UNSEEN,     /* the trace is all there, but not how it ended */
 };
 
 /**

@@ -203,6 +203,7 @@ static enum run_end end_how(uint32_t how)
 	    [TRACE_END_ABORT] = RUN_END_ABORT,
 	    [TRACE_END_SIGNAL] = RUN_END_SIGNAL,
 	    [TRACE_END_EXEC] = RUN_END_EXEC,
+	    [TRACE_END_UNSEEN] = RUN_END_UNSEEN,
 	};
 
 	return how < sizeof(ends) / sizeof(ends[0]) ? ends[how]

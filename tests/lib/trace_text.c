@@ -79,6 +79,7 @@ static const char *end_name(enum run_end end)
 	    [RUN_END_ABORT] = "abort",
 	    [RUN_END_SIGNAL] = "signal",
 	    [RUN_END_EXEC] = "exec",
+	    [RUN_END_UNSEEN] = "unseen",
 	};
 
 	return names[end];

@@ -399,6 +399,20 @@ def child_processes():
 
 
 @test
+def killed_children():
+    run = Run(["sh", "-c", f"{os.path.join(PROGRAMS, 'steps')} alloc kill;"
+               "exit 4"], record=True, options=["--children"])
+    check_equal(run.status, 4)
+    trace = Trace(run.path + ".1")
+    check_equal([(end["how"], end["status"]) for end in trace.ends],
+                [(7, -1)])
+    check_equal(sum(ev.kind == "malloc" and 1000 <= ev.size < 2000
+                    for ev in trace.events), 1000)
+    check(not os.path.exists(run.path + ".1.live"), ".live was left")
+    run.done()
+
+
+@test
 def preload_of_the_user_stays():
     other = os.path.join(PROGRAMS, "counting.so")
     run = Run(["sh", "-c", "echo $LD_PRELOAD"], preload=[other])

@@ -51,6 +51,20 @@ static int append_clock(int fd, const struct summary *sum)
 			     &(struct part){payload, sizeof(payload)}, 1);
 }
 
+/* Safety: pure.  Return: enum trace_end_how, and @ret_status. */
+static uint32_t get_end(const struct launch_result *launched, int *ret_status)
+{
+	*ret_status = -1;
+	if (!launched) /* its parent knows */
+		return TRACE_END_UNSEEN;
+	if (WIFSIGNALED(launched->wait_status)) {
+		*ret_status = WTERMSIG(launched->wait_status);
+		return TRACE_END_SIGNAL;
+	}
+	*ret_status = WEXITSTATUS(launched->wait_status);
+	return TRACE_END__EXIT;
+}
+
 /* Safety: allocates.  Return: 0 or -errno. */
 static int append_end(int fd, const struct summary *sum,
 		      const struct launch_result *launched)
@@ -59,17 +73,16 @@ static int append_end(int fd, const struct summary *sum,
 	uint8_t payload[60], *p = payload;
 	struct trace_chunk_header head = {
 	    .type = TRACE_CHUNK_END, .first_tick = tick, .last_tick = tick};
-	bool killed = WIFSIGNALED(launched->wait_status);
+	int status;
 
-	p = put_u32(p, killed ? TRACE_END_SIGNAL : TRACE_END__EXIT);
-	p = put_u32(p, (uint32_t)(killed ? WTERMSIG(launched->wait_status)
-					 : WEXITSTATUS(launched->wait_status)));
+	p = put_u32(p, get_end(launched, &status));
+	p = put_u32(p, (uint32_t)status);
 	p = put_u64(p, 0);
 	p = put_u64(p, read_ns(CLOCK_MONOTONIC));
 	p = put_u64(p, read_ns(CLOCK_REALTIME));
 	p = put_u64(p, 0);
 	p = put_u64(p, 0);
-	p = put_u64(p, launched->peak_rss_bytes);
+	p = put_u64(p, launched ? launched->peak_rss_bytes : 0);
 	put_u32(p, 0);
 	return chunks_append(fd, &head,
 			     &(struct part){payload, sizeof(payload)}, 1);
@@ -110,7 +123,7 @@ static int complete(int fd, const struct live_file *live,
 		       summary_is_resumed_by(&sum, TRACE_CHUNK_COLUMNS);
 	if (!err && (!sum.end_how || sum.resumed)) {
 		err = append_clock(fd, &sum);
-		if (!err && launched)
+		if (!err)
 			err = append_end(fd, &sum, launched);
 	}
 	summary_done(&sum);
