@@ -99,6 +99,24 @@ static size_t chunk_slots(const struct memprof *memprof,
 	return count;
 }
 
+/* Return: whether the payload of a chunk of the trace is what its header says;
+   negative errno. */
+static int chunk_is_whole(struct memprof *memprof, struct chunk_walk *walk,
+			  const struct lane_chunk *item, struct diag *diag)
+{
+	struct chunk chunk = { .offset = item->offset };
+	uint8_t bytes[CHUNK_HEADER_LEN];
+	ssize_t n = source_read(memprof->source, item->offset, bytes,
+				sizeof(bytes), diag);
+
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < sizeof(bytes) ||
+	    !chunk_header_parse(bytes, &chunk.header))
+		return 1; /* it was there a moment ago */
+	return chunk_walk_verify(walk, &chunk, diag);
+}
+
 /* A chunk that was being written when the program died may be damaged while
    its buffers still are in PATH.live.  Return: 1 if these are to be read in its
    place, 0 if not; negative errno. */
@@ -106,21 +124,11 @@ static int chunk_is_replaced(struct memprof *memprof, struct chunk_walk *walk,
 			     const struct lane_chunk *item, struct diag *diag)
 {
 	size_t slots = chunk_slots(memprof, item);
-	struct chunk chunk = { .offset = item->offset };
-	uint8_t bytes[CHUNK_HEADER_LEN];
-	ssize_t n;
 	int whole;
 
 	if (!slots)
 		return 0;
-	n = source_read(memprof->source, item->offset, bytes, sizeof(bytes),
-			diag);
-	if (n < 0)
-		return (int)n;
-	if ((size_t)n < sizeof(bytes) ||
-	    !chunk_header_parse(bytes, &chunk.header))
-		return 0;
-	whole = chunk_walk_verify(walk, &chunk, diag);
+	whole = chunk_is_whole(memprof, walk, item, diag);
 	if (whole)
 		return whole < 0 ? whole : 0;
 	if (slots < item->buffer_count)
@@ -143,6 +151,31 @@ static void note_second(struct memprof *memprof, const struct lane_chunk *chunk)
 		     chunk->thread, chunk->sequence);
 }
 
+/*
+ * The process that writes for the program may be killed while it does, or
+ * before it has said that it has: the program then writes the same buffers
+ * again.  *@ret_kept is taken already; whichever of both is whole counts.
+ *
+ * Return: 1 if nothing is wrong with that, else 0; negative errno.
+ */
+static int settle_second(struct memprof *memprof, struct chunk_walk *walk,
+			 const struct lane_chunk *item,
+			 struct lane_chunk *ret_kept, struct diag *diag)
+{
+	int whole;
+
+	if (item->live_len)
+		return !ret_kept->live_len;
+	if (ret_kept->live_len || item->sequence != ret_kept->sequence ||
+	    item->buffer_count != ret_kept->buffer_count ||
+	    item->first_tick != ret_kept->first_tick)
+		return 0;
+	whole = chunk_is_whole(memprof, walk, ret_kept, diag);
+	if (whole == 0)
+		*ret_kept = *item;
+	return whole < 0 ? whole : 1;
+}
+
 /* Sorted by place: takes duplicates out and reports gaps.  Return: 0 or
    negative errno, @diag filled. */
 static int choose_chunks(struct memprof *memprof, struct chunk_walk *walk,
@@ -152,13 +185,18 @@ static int choose_chunks(struct memprof *memprof, struct chunk_walk *walk,
 	size_t kept = 0;
 
 	for (size_t i = 0; i < memprof->chunks.count; i++) {
-		const struct lane_chunk *last = kept ? &items[kept - 1] : NULL;
+		struct lane_chunk *last = kept ? &items[kept - 1] : NULL;
 		bool same = last && last->thread == items[i].thread;
 		uint64_t expected = same ? chunk_next(last) : 0;
 		int replaced = 0;
 
 		if (items[i].sequence < expected) {
-			if (!items[i].live_len || last->live_len)
+			int settled = settle_second(memprof, walk, &items[i],
+						    last, diag);
+
+			if (settled < 0)
+				return settled;
+			if (!settled)
 				note_second(memprof, &items[i]);
 			continue;
 		}
@@ -195,7 +233,7 @@ static void sort_chunks(struct lane_chunks *chunks)
 static int order_chunks(struct memprof *memprof, struct diag *diag)
 {
 	const struct lane_chunks *slots = &memprof->slots;
-	struct chunk_walk *walk = NULL; /* to verify with */
+	struct chunk_walk *walk; /* to verify with */
 	int error;
 
 	sort_chunks(&memprof->slots);
@@ -207,12 +245,10 @@ static int order_chunks(struct memprof *memprof, struct diag *diag)
 		*item = slots->items[i];
 	}
 	sort_chunks(&memprof->chunks);
-	if (slots->count) {
-		walk = malloc(sizeof(*walk));
-		if (!walk)
-			return memprof_out_of_memory(memprof, diag);
-		chunk_walk_init(walk, memprof->source, 0);
-	}
+	walk = malloc(sizeof(*walk));
+	if (!walk)
+		return memprof_out_of_memory(memprof, diag);
+	chunk_walk_init(walk, memprof->source, 0);
 	error = choose_chunks(memprof, walk, diag);
 	free(walk);
 	return error;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "report/core/vec.h"
+#include "report/input/chunk.h"
 #include "report/input/input.h"
 #include "tests/lib/trace_read.h"
 #include "tests/lib/trace_write.h"
@@ -242,6 +243,31 @@ static void no_process(void **state)
 	bytes_done(&out);
 }
 
+/* As a helper process that was killed leaves them. */
+static void chunks_written_twice(void **state)
+{
+	struct bytes out = {0};
+	struct trace_read read;
+	size_t first;
+
+	(void)state;
+	put_head(&out, TRACE_CLOCK_MONOTONIC);
+	put_frees(&out, 1, 0, START, 2);
+	first = put_frees(&out, 1, 1, START + 10, 3);
+	put_frees(&out, 1, 1, START + 10, 3);
+	trace_read_open_memory(&read, out.data, out.len);
+	assert_int_equal(count_events(&read), 5);
+	assert_int_equal(read.run.damage.count, 0);
+	trace_read_close(&read);
+
+	out.data[first + CHUNK_HEADER_LEN] ^= 1;
+	trace_read_open_memory(&read, out.data, out.len);
+	assert_int_equal(count_events(&read), 5);
+	assert_int_equal(read.run.damage.count, 0);
+	trace_read_close(&read);
+	bytes_done(&out);
+}
+
 static void gaps_and_duplicates(void **state)
 {
 	struct bytes out = {0};
@@ -252,7 +278,7 @@ static void gaps_and_duplicates(void **state)
 	put_head(&out, TRACE_CLOCK_MONOTONIC);
 	put_frees(&out, 1, 1, START + 10, 3);
 	put_frees(&out, 1, 0, START, 2); /* order in the file is free */
-	second = put_frees(&out, 1, 1, START + 10, 3);
+	second = put_frees(&out, 1, 1, START + 11, 3);
 	trace_read_open_memory(&read, out.data, out.len);
 	assert_int_equal(count_events(&read), 5);
 	check_finding(&read, second, "a second buffer 1");
@@ -473,6 +499,7 @@ int main(void)
 	    cmocka_unit_test(run_information),
 	    cmocka_unit_test(clock_unknown),
 	    cmocka_unit_test(no_process),
+	    cmocka_unit_test(chunks_written_twice),
 	    cmocka_unit_test(gaps_and_duplicates),
 	    cmocka_unit_test(checksum),
 	    cmocka_unit_test(bad_event),
