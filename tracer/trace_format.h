@@ -57,6 +57,7 @@ enum trace_chunk_flags {
 };
 
 enum trace_chunk_type {
+	TRACE_CHUNK_NOTHING = 0, /* was cut off; its events are elsewhere */
 	TRACE_CHUNK_PROCESS = 1,
 	TRACE_CHUNK_EVENTS = 2,
 	TRACE_CHUNK_MODULE = 3,

@@ -19,8 +19,8 @@ CHUNK_MAGIC = b"\xfeMPchnk\n"
 CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQIIQ")
 MASK = (1 << 64) - 1
 
-(PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
- COLUMNS) = range(1, 10)
+(NOTHING, PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
+ COLUMNS) = range(10)
 KINDS = {1: "malloc", 2: "calloc", 3: "memalign", 4: "new", 5: "free",
          6: "delete", 7: "realloc", 8: "mmap", 9: "munmap", 10: "mremap",
          11: "mallopt", 12: "rss", 13: "lost", 14: "marker"}
@@ -640,6 +640,8 @@ class Trace:
                 "monotonic_ns": cur.u64(), "realtime_ns": cur.u64(),
                 "event_count": cur.u64(), "lost_count": cur.u64(),
                 "peak_rss": cur.u64(), "program": cur.string()})
+        elif kind == NOTHING:
+            return
         else:
             raise FormatError(f"unknown chunk {kind}")
         cur.done()

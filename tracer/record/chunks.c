@@ -58,7 +58,7 @@ static int add_range(struct summary *sum, const struct trace_chunk_header *head)
 }
 
 /* Safety: allocates.  Return: 0 or -ENOMEM. */
-static int add_broken(struct summary *sum, off_t off,
+static int add_broken(struct summary *sum, off_t off, off_t end,
 		      const struct trace_chunk_header *head)
 {
 	struct broken_chunk *items = grow(sum->broken, sum->broken_count,
@@ -68,7 +68,7 @@ static int add_broken(struct summary *sum, off_t off,
 		return -ENOMEM;
 	sum->broken = items;
 	sum->broken[sum->broken_count++] =
-	    (struct broken_chunk){get_range(head), off};
+	    (struct broken_chunk){get_range(head), off, end};
 	return 0;
 }
 
@@ -79,19 +79,58 @@ static bool range_has(const struct buffer_range *range, uint64_t key)
 }
 
 /* Safety: writes to @fd.  Return: 0 or -errno. */
-static int erase_magic(int fd, off_t off)
+static int overwrite(int fd, off_t off, const void *bytes, size_t len)
 {
-	static const uint8_t zeros[TRACE_MAGIC_LEN];
 	int flags = fcntl(fd, F_GETFL);
 	ssize_t n;
+	int err = 0;
 
 	/* With it, a write would go to the end. */
 	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_APPEND) != 0)
 		return -errno;
-	n = pwrite(fd, zeros, sizeof(zeros), off);
-	if (fcntl(fd, F_SETFL, flags) != 0 || n < 0)
+	n = pwrite(fd, bytes, len, off);
+	if (n != (ssize_t)len)
+		err = n < 0 ? -errno : -EIO;
+	if (fcntl(fd, F_SETFL, flags) != 0)
 		return -errno;
-	return n == (ssize_t)sizeof(zeros) ? 0 : -EIO;
+	return err;
+}
+
+/* Safety: pure.  Completes a header. */
+static void seal_header(struct trace_chunk_header *head, const void *payload,
+			size_t stored)
+{
+	memcpy(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN);
+	head->stored_len = (uint32_t)stored;
+	head->payload_checksum = XXH64(payload, stored, 0);
+	head->header_checksum = XXH64(head, sizeof(*head) - 8, 0);
+}
+
+/* Safety: writes to @fd, allocates.  Return: 0 or -errno. */
+static int erase(int fd, const struct broken_chunk *broken)
+{
+	struct trace_chunk_header head = {.type = TRACE_CHUNK_NOTHING};
+	off_t bytes = broken->end - broken->off;
+	size_t len = (size_t)bytes - sizeof(head);
+	uint8_t *rest;
+	int err;
+
+	/* Not what a write that was cut off leaves. */
+	if (bytes < (off_t)sizeof(head) || len > TRACE_RAW_LEN_MAX)
+		return overwrite(fd, broken->off, &(char[TRACE_MAGIC_LEN]){0},
+				 TRACE_MAGIC_LEN);
+	rest = malloc(len ? len : 1);
+	err = rest ? 0 : -ENOMEM;
+	if (!err && pread(fd, rest, len, broken->off + (off_t)sizeof(head)) !=
+			(ssize_t)len)
+		err = -EIO;
+	head.raw_len = (uint32_t)len;
+	if (!err) {
+		seal_header(&head, rest, len);
+		err = overwrite(fd, broken->off, &head, sizeof(head));
+	}
+	free(rest);
+	return err;
 }
 
 int summary_erase_broken(const struct summary *sum, int fd, uint32_t thread,
@@ -103,7 +142,7 @@ int summary_erase_broken(const struct summary *sum, int fd, uint32_t thread,
 		int err = 0;
 
 		if (range_has(&sum->broken[i].range, key))
-			err = erase_magic(fd, sum->broken[i].off);
+			err = erase(fd, &sum->broken[i]);
 		if (err)
 			return err;
 	}
@@ -289,7 +328,7 @@ static int read_chunks(struct summary *sum, int fd, off_t size)
 			if (next < 0)
 				break;
 			if (has_header && is_of_events(&head) &&
-			    add_broken(sum, sum->end, &head) != 0)
+			    add_broken(sum, sum->end, next, &head) != 0)
 				return -ENOMEM;
 			sum->end = next;
 			continue;
@@ -398,12 +437,8 @@ int chunks_append(int fd, struct trace_chunk_header *head,
 	if (bytes) {
 		stored = store(bytes + sizeof(*head), cap, payload, len,
 			       &head->flags);
-		memcpy(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN);
 		head->raw_len = (uint32_t)len;
-		head->stored_len = (uint32_t)stored;
-		head->payload_checksum =
-		    XXH64(bytes + sizeof(*head), stored, 0);
-		head->header_checksum = XXH64(head, sizeof(*head) - 8, 0);
+		seal_header(head, bytes + sizeof(*head), stored);
 		memcpy(bytes, head, sizeof(*head));
 		err = write_all(fd, bytes, sizeof(*head) + stored);
 	}

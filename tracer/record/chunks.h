@@ -22,10 +22,12 @@ struct buffer_range {
 
 /**
  * struct broken_chunk - one whose payload is not what its header says
+ * @end: where the next chunk begins
  */
 struct broken_chunk {
 	struct buffer_range range;
 	off_t off;
+	off_t end;
 };
 
 /**
@@ -70,10 +72,10 @@ void summary_done(struct summary *sum);
 bool summary_has(const struct summary *sum, uint32_t thread, uint32_t sequence);
 
 /*
- * Makes bytes without a meaning of broken chunks that say they have the
- * buffer: it is going to be appended.
+ * Makes chunks of nothing of broken ones that say they have the buffer: it is
+ * going to be appended.
  *
- * Safety: writes to @fd.  Return: 0 or -errno.
+ * Safety: writes to @fd, allocates.  Return: 0 or -errno.
  */
 int summary_erase_broken(const struct summary *sum, int fd, uint32_t thread,
 			 uint32_t sequence);
