@@ -21,6 +21,7 @@
  *   noexec    tries to execute what does not exist
  *   raw:FILE  executes FILE without the C library
  *   raw_exit  ends without it
+ *   die       is killed
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -270,6 +271,8 @@ static void take_step(char *step)
 		printf("session %d\n", setsid() > 0);
 	else if (!strcmp(step, "raw_exit"))
 		fflush(stdout), syscall(SYS_exit_group, 21);
+	else if (!strcmp(step, "die"))
+		fflush(stdout), kill(getpid(), SIGKILL);
 	else
 		take_argument(step);
 }

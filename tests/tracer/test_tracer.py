@@ -957,6 +957,15 @@ def stopped_beside_the_program():
 
 
 @test
+def killed_while_it_is_stopped():
+    run = beside("churn:20000", "find", "stop", "die", churned=20000,
+                 status=-signal.SIGKILL, record=True)
+    run.only_end(5, signal.SIGKILL)
+    run.no_live_file()
+    run.done()
+
+
+@test
 def ends_that_nobody_sees():
     for step, how, status in (("raw_exit", 3, 21), ("raw:/bin/true", 3, 0)):
         run = beside("churn:20000", "find", step, churned=20000,

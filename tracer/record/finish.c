@@ -132,23 +132,35 @@ static int complete(int fd, const struct live_file *live,
 	return err;
 }
 
+/* Safety: system calls.  Reads /proc/@pid/stat.  Return: false without /proc,
+   or such a process; @ret is empty where it has just ended. */
+static bool read_stat(int pid, char *ret, int cap)
+{
+	char path[32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	ret[0] = '\0';
+	if (!file)
+		return false;
+	if (!fgets(ret, cap, file))
+		ret[0] = '\0';
+	fclose(file);
+	return true;
+}
+
 /* Safety: system calls.  Return: whether @pid runs.  One that has ended is
    reaped if it has come to be our child. */
 static bool is_running(int pid)
 {
-	char path[32], stat[512] = "";
 	const char *name_end;
-	FILE *file;
+	char stat[512];
 
 	if (pid <= 0 || waitpid(pid, NULL, WNOHANG | __WALL) == pid)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
+	if (!read_stat(pid, stat, sizeof(stat)))
 		return kill(pid, 0) == 0; /* without /proc */
-	if (!fgets(stat, sizeof(stat), file))
-		stat[0] = '\0';
-	fclose(file);
 	name_end = strrchr(stat, ')');
 	return name_end && strncmp(name_end, ") Z", 3) != 0;
 }
@@ -160,6 +172,20 @@ static bool is_being_written(const struct live_file *live, bool is_launched)
 
 	return is_running(owner.helper) &&
 	       (is_launched || !is_running(owner.program));
+}
+
+/*
+ * Somebody has stopped the process that writes, and it would hold the trace,
+ * and the dead program's memory, for ever.  What it is at is in PATH.live.
+ *
+ * Safety: system calls.
+ */
+static void kill_stopped(int pid)
+{
+	char stat[512];
+
+	if (read_stat(pid, stat, sizeof(stat)) && strstr(stat, "(memprof) T"))
+		kill(pid, SIGKILL);
 }
 
 /*
@@ -179,6 +205,8 @@ static bool lock_trace(int fd, const struct live_file *live, bool is_launched)
 		if (!is_being_written(live, is_launched) &&
 		    (locked || !is_launched || !live->bytes))
 			break;
+		if (i == HELPER_TRIES / 2 && is_being_written(live, is_launched))
+			kill_stopped(live_get_owner(live).helper);
 		nanosleep(&step, NULL);
 	}
 	return locked || flock(fd, LOCK_EX | LOCK_NB) == 0;
