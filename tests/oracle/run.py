@@ -435,8 +435,10 @@ class Examination:
         if {key for key, _ in one} & {key for key, _ in two} or contradicts(one + two):
             return
         both = one + two
-        # These words look at the from and to beside them.
-        if any(text.endswith("_in_current_range") for _, text in both):
+        # These look at what stands beside them: the range, the frame.
+        if any(text.endswith("_in_current_range") or
+               key in ("function_regex", "source_regex", "library_regex")
+               for key, text in both):
             return
         try:
             answers = ask(self.trace.path, [
