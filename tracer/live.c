@@ -120,6 +120,26 @@ static bool write_header(int fd)
 }
 
 /*
+ * Whether a file of that name is somebody's own.  A PATH.live that was not
+ * even begun is empty.
+ *
+ * Safety: system calls.
+ */
+static bool is_foreign(void)
+{
+	char magic[TRACE_MAGIC_LEN] = "";
+	int fd = sys_open(live.path,
+			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	len = sys_read(fd, magic, sizeof(magic));
+	sys_close(fd);
+	return len > 0 && memcmp(magic, TRACE_LIVE_MAGIC, sizeof(magic)) != 0;
+}
+
+/*
  * What has the name already is replaced, never truncated: another process may
  * have it mapped, and would die of SIGBUS.
  *
@@ -130,7 +150,8 @@ static int create_file(void)
 	struct stat st;
 	int fd;
 
-	sys_unlink(live.path);
+	if (!is_foreign())
+		sys_unlink(live.path);
 	fd = sys_open(live.path,
 		      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
@@ -157,7 +178,7 @@ bool live_create(const char *trace_path, uint64_t trace_id)
 	if (fd < 0) {
 		live.path[0] = '\0';
 		log_line(LOG_WARN,
-			 "no room for the .live file; if the program is "
+			 "cannot make the .live file; if the program is "
 			 "killed, its last events are lost",
 			 NULL, 0);
 		return false;
