@@ -13,32 +13,9 @@
 #include <unistd.h>
 
 #include "report/core/diag.h"
+#include "report/core/temporary.h"
 
 enum { SPOOL_BYTES = 64 * 1024 };
-
-/* Return: descriptor of a file without a name in @dir, or negative errno. */
-static int spool_create(const char *dir)
-{
-	static const char suffix[] = "/memprof-XXXXXX";
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	size_t dir_len = strlen(dir);
-	char *path;
-
-	if (fd >= 0)
-		return fd;
-	path = malloc(dir_len + sizeof(suffix));
-	if (!path)
-		return -ENOMEM;
-	memcpy(path, dir, dir_len);
-	memcpy(path + dir_len, suffix, sizeof(suffix));
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	else
-		unlink(path);
-	free(path);
-	return fd;
-}
 
 static int write_all(int fd, const char *data, size_t len)
 {
@@ -97,7 +74,7 @@ static int source_spool(struct source *source, int from, struct diag *diag)
 	int error;
 	int fd;
 
-	fd = spool_create(dir);
+	fd = temporary_open(dir);
 	if (fd < 0)
 		return diag_set(diag, fd, dir, DIAG_NO_OFFSET,
 				"no temporary file can be made here: %s",
