@@ -13,6 +13,7 @@
 #include "report/aggregate/view.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/core/sink.h"
 #include "report/core/stopwatch.h"
 #include "report/core/tasks.h"
@@ -244,6 +245,9 @@ static int file_write(const struct file_task *task, FILE *file,
 	if (fclose(file) && !done)
 		done = -errno;
 	free(buffer);
+	/* A library that was refused memory may have gone on without. */
+	if (status == 0 && memory_refused())
+		status = -ENOMEM;
 	if (status == 0 && done == 0 && rename(task->temporary, task->path))
 		done = -errno;
 	if (status || done)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/core/text.h"
 #include "report/core/units.h"
 #include "report/filter/choice.h"
@@ -37,6 +38,7 @@ enum option_id {
 	OPTION_TEMPLATES,
 	OPTION_DEBUG_DIR,
 	OPTION_JOBS,
+	OPTION_MEMORY,
 	OPTION_TIMINGS,
 	OPTION_QUIET,
 	OPTION_VERBOSE,
@@ -80,6 +82,8 @@ static const struct option_row option_rows[] = {
 	  "look here first for debug files; may be repeated" },
 	{ GROUP_OTHER, OPTION_JOBS, "jobs", "N",
 	  "use no more than N threads; as many as processors if not given" },
+	{ GROUP_OTHER, OPTION_MEMORY, "memory", "BYTES",
+	  "take no more memory than this; stop where it is not enough" },
 	{ GROUP_OTHER, OPTION_TIMINGS, "timings", NULL,
 	  "print what each step took, to standard error" },
 	{ GROUP_OTHER, OPTION_QUIET, "quiet", NULL,
@@ -207,6 +211,21 @@ static int jobs_set(struct cli *cli, const char *value, struct diag *diag)
 	return 0;
 }
 
+static int memory_set(struct cli *cli, const char *value, struct diag *diag)
+{
+	if (!units_parse_bytes(value, &cli->memory))
+		return usage(diag,
+			     "--memory: \"%s\" is not a number of bytes; "
+			     "examples: 512MiB, 2GB",
+			     value);
+	if (cli->memory < MEMORY_LIMIT_MIN)
+		return usage(diag,
+			     "--memory: %s is not enough for any trace; "
+			     "allowed: 16MiB and more",
+			     value);
+	return 0;
+}
+
 /* --help and --version win over what else is asked, the first of the two over
    the second. */
 static int mode_set(struct cli *cli, enum cli_mode mode, struct diag *diag)
@@ -257,6 +276,8 @@ static int option_apply(struct cli *cli, int id, const char *value,
 		break;
 	case OPTION_JOBS:
 		return jobs_set(cli, value, diag);
+	case OPTION_MEMORY:
+		return memory_set(cli, value, diag);
 	case OPTION_TIMINGS:
 		cli->timings = true;
 		break;
@@ -362,6 +383,7 @@ int cli_parse(struct cli *cli, int argc, char **argv, struct diag *diag)
 	int id;
 
 	memset(cli, 0, sizeof(*cli));
+	cli->memory = MEMORY_NO_LIMIT;
 	cli->debug_dirs = calloc((size_t)argc + 1, sizeof(*cli->debug_dirs));
 	if (!cli->debug_dirs)
 		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "report/output/artifact.h"
@@ -40,6 +41,7 @@ struct cli {
 	const char **debug_dirs;
 	size_t debug_dir_count;
 	unsigned jobs; /* 0: as many as processors */
+	uint64_t memory; /* bytes, MEMORY_NO_LIMIT for no limit */
 	bool timings;
 	bool quiet;
 	bool verbose;

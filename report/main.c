@@ -10,11 +10,13 @@
 #include "report/budget.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/core/sink.h"
 #include "report/core/text.h"
 #include "report/digest.h"
 #include "report/engine/engine.h"
 #include "report/pipeline.h"
+#include "report/refusal.h"
 #include "report/spec.h"
 #include "report/template/builtin.h"
 
@@ -147,6 +149,7 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 	struct pipeline pipeline;
 	int status = pipeline_open(&pipeline, cli, spec, trace, &diag);
 	bool opened = status == 0;
+	bool refused = false;
 	int result = STATUS_OK;
 
 	if (status == 0 && cli->mode != CLI_LIST)
@@ -161,12 +164,18 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 		status = write_view(&pipeline, &diag);
 	if (status == 0 && cli->verbose)
 		digest_symbols(&pipeline, stderr);
+	/* Whoever was refused memory: a report without it is another one. */
+	if (memory_refused()) {
+		refused = true;
+		status = refusal_explain(&pipeline, trace, &diag);
+	}
 	if (status) {
 		if (!diag.text[0])
 			diag_set(&diag, status, trace, DIAG_NO_OFFSET, "%s",
 				 strerror(-status));
 		complain(&diag);
-		result = failure_status(status, opened);
+		result = refused ? STATUS_USAGE
+				 : failure_status(status, opened);
 	} else if (pipeline.run.damage.count) {
 		digest_warn(&pipeline, stderr);
 		result = STATUS_DAMAGED;
@@ -177,6 +186,7 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 	    budgets_check(&pipeline, stderr))
 		result = worse(result, STATUS_BUDGET);
 	pipeline_close(&pipeline);
+	memory_forgive();
 	return result;
 }
 
@@ -199,6 +209,7 @@ int main(int argc, char **argv)
 		cli_done(&cli);
 		return STATUS_USAGE;
 	}
+	memory_set_limit(cli.memory);
 	if (cli.mode == CLI_HELP) {
 		cli_print_help(stdout);
 	} else if (cli.mode == CLI_VERSION) {

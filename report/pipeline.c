@@ -358,13 +358,13 @@ static void open_symbols(struct pipeline *pipeline)
 	symbols_open_ahead(pipeline->symbols, keys, count);
 }
 
-static void on_progress(void *context, double share)
+static void on_progress(void *context, uint64_t events, uint64_t bytes)
 {
 	struct pipeline *pipeline = context;
 
 	if (pipeline->jobs > 1)
 		open_symbols(pipeline);
-	progress_share(&pipeline->progress, share);
+	progress_read(&pipeline->progress, events, bytes);
 }
 
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)
@@ -388,6 +388,7 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 		needs |= filter_needs(&view->filter);
 		levels |= needs_levels(view);
 	}
+	pipeline->progress.total_bytes = pipeline->run.trace_bytes;
 	if (needs & NEED_CHAINS)
 		status = keep_chains(pipeline, diag);
 	engine_set_progress(pipeline->engine, on_progress, pipeline);

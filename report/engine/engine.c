@@ -53,6 +53,7 @@ struct engine {
 	struct chains chains;
 	struct peak peak;
 	struct engine_totals totals;
+	uint64_t tick; /* of the last span of events */
 	const struct engine_observer *observers;
 	size_t observer_count;
 	bool has_record_observer;
@@ -122,14 +123,14 @@ void engine_set_threads(struct engine *engine, unsigned threads)
 	engine->threads = threads;
 }
 
-static void report_progress(struct engine *engine, uint64_t tick)
+static void report_progress(struct engine *engine)
 {
-	double duration = run_duration(engine->run);
-
 	engine->progress_due = engine->totals.order + PROGRESS_EVENTS;
-	if (engine->progress && duration > 0)
+	if (engine->progress)
 		engine->progress(engine->progress_context,
-				 run_seconds(engine->run, tick) / duration);
+				 engine->totals.events,
+				 __atomic_load_n(&engine->input->bytes_read,
+						 __ATOMIC_RELAXED));
 }
 
 static void fill_chain(const struct engine *engine, struct record *record,
@@ -428,10 +429,11 @@ static int handle_span(void *context, const struct event *events, size_t count,
 	struct engine_totals *totals = &engine->totals;
 	int status = 0;
 
+	engine->tick = events[0].tick;
 	if (engine->threads < 2)
 		engine_look(engine);
 	if (totals->order >= engine->progress_due)
-		report_progress(engine, events[0].tick);
+		report_progress(engine);
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		const struct event *event = &events[i];
 		uint64_t begun = totals->allocated_count;
@@ -465,6 +467,7 @@ static int pass_begin(struct engine *engine)
 	engine->record_count = 0;
 	peak_rise(&engine->peak);
 	engine->progress_due = 0;
+	engine->tick = 0;
 	engine_look(engine);
 	memset(engine->lanes, 0, engine->lane_count * sizeof(*engine->lanes));
 	for (size_t i = 0; i < engine->lane_count; i++)
@@ -540,6 +543,21 @@ int engine_pass(struct engine *engine, const struct engine_observer *observers,
 	if (status == 0)
 		status = pass_end(engine);
 	return status;
+}
+
+struct engine_memory engine_memory(const struct engine *engine)
+{
+	const struct groups *groups = &engine->groups;
+
+	return (struct engine_memory){
+		.live_count = engine->live.count,
+		.live_bytes = live_bytes(&engine->live),
+		.group_count = groups->count,
+		.group_bytes = groups->capacity * sizeof(*groups->items) +
+			       groups->of_stack_count *
+				       sizeof(*groups->of_stack),
+		.tick = engine->tick,
+	};
 }
 
 void engine_keep_peak(struct engine *engine)

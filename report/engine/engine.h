@@ -83,8 +83,9 @@ struct engine_totals {
 
 struct engine;
 
-/* @share of the run's time that has been read, 0 to 1. */
-typedef void (*engine_progress_fn)(void *context, double share);
+/* @events of the pass so far, @bytes of the trace that have been read. */
+typedef void (*engine_progress_fn)(void *context, uint64_t events,
+				   uint64_t bytes);
 
 /**
  * engine_new() - nothing is read yet
@@ -124,6 +125,21 @@ const struct stacks *engine_stacks(const struct engine *engine);
  */
 int engine_pass(struct engine *engine, const struct engine_observer *observers,
 		size_t observer_count, struct diag *diag);
+
+/**
+ * struct engine_memory - what the engine's tables hold and take
+ * @tick: of the last event of the pass, 0 before the first
+ */
+struct engine_memory {
+	uint64_t live_count;
+	uint64_t live_bytes;
+	uint64_t group_count;
+	uint64_t group_bytes;
+	uint64_t tick;
+};
+
+/* For messages: may be called at any time, also after a pass that failed. */
+struct engine_memory engine_memory(const struct engine *engine);
 
 /* From the next pass on, what engine_show_peak() needs is kept. */
 void engine_keep_peak(struct engine *engine);

@@ -45,6 +45,14 @@ void live_done(struct live_table *live)
 	memset(live, 0, sizeof(*live));
 }
 
+size_t live_bytes(const struct live_table *live)
+{
+	if (!live->slots)
+		return 0;
+	return live->capacity * sizeof(*live->blocks) +
+	       ((size_t)live->slot_mask + 1) * sizeof(*live->slots);
+}
+
 struct live_block *live_find(const struct live_table *live, uint64_t addr)
 {
 	uint32_t at = live_hash(addr) & live->slot_mask;

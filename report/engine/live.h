@@ -50,6 +50,9 @@ struct live_table {
 int live_init(struct live_table *live);
 void live_done(struct live_table *live);
 
+/* Return: bytes that the table takes. */
+size_t live_bytes(const struct live_table *live);
+
 /* Return: the block at @addr, or NULL; valid until the next live_add(). */
 struct live_block *live_find(const struct live_table *live, uint64_t addr);
 

@@ -7,7 +7,8 @@
  * question about the peak takes no second pass over the trace.
  *
  * Memory: a struct record for each block that is alive at the highest level and
- * ends later or never, at most PEAK_RECORDS_MAX of them.
+ * ends later or never, at most PEAK_RECORDS_MAX of them, and at most a sixteenth
+ * of --memory.
  *
  * Layer: engine.
  */

@@ -109,6 +109,13 @@ static int stacks_grow(struct stacks *stacks)
 	return 0;
 }
 
+size_t stacks_bytes(const struct stacks *stacks)
+{
+	return stacks->capacity *
+		       (sizeof(*stacks->nodes) + sizeof(*stacks->hashes)) +
+	       stacks->slots * sizeof(*stacks->table);
+}
+
 uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint64_t pc_key)
 {
 	return stacks_child_hashed(

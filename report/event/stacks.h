@@ -53,6 +53,9 @@ struct stacks {
 int stacks_init(struct stacks *stacks);
 void stacks_done(struct stacks *stacks);
 
+/* Return: bytes that the tree takes. */
+size_t stacks_bytes(const struct stacks *stacks);
+
 /* While it is shared, another thread may read nodes that it heard of from the
    one that adds, by a copy of @nodes made then: arrays of nodes stay until the
    sharing ends. */

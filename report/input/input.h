@@ -61,8 +61,14 @@ struct input_format {
 	void (*close)(struct input *input);
 };
 
+/**
+ * struct input
+ * @bytes_read: of the trace, since open() or rewind(); another thread may add
+ *              to it
+ */
 struct input {
 	const struct input_format *format;
+	uint64_t bytes_read;
 };
 
 /**

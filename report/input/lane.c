@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
 #include "report/input/live.h"
@@ -19,8 +20,9 @@
 
 enum { BATCH_COUNT = 512 };
 
-/* Beyond this, lanes give their payload back between two batches and load it
-   again: slow, but nothing that a file can say takes more memory. */
+/* Beyond this (or a quarter of --memory), lanes give their payload back between
+   two batches and load it again: slow, but nothing that a file can say takes
+   more memory. */
 #define PAYLOAD_BYTES_MAX ((size_t)1 << 30)
 
 /**
@@ -193,6 +195,10 @@ static int chunk_open(struct lane_reader *reader, struct lane *lane,
 
 		if (result < 0)
 			return result;
+		__atomic_fetch_add(reader->bytes_read,
+				   chunk_end_offset(&state->chunk) -
+				       state->chunk.offset,
+				   __ATOMIC_RELAXED);
 		if (result == 0) {
 			state->rest = problem;
 			if (decoder_prepare(reader, lane) == 0)
@@ -259,6 +265,11 @@ static int items_reserve(struct lane_state *state, size_t len)
 	return 0;
 }
 
+static bool payloads_full(const struct lane_reader *reader)
+{
+	return reader->payload_bytes > memory_share(4, PAYLOAD_BYTES_MAX);
+}
+
 /* Decodes a batch of the current chunk.  Return: events, negative errno. */
 static int batch_decode(struct lane_reader *reader, struct lane *lane,
 			size_t *ret_count)
@@ -275,9 +286,9 @@ static int batch_decode(struct lane_reader *reader, struct lane *lane,
 	lane->floor = state->decoder->floor;
 	if (result == EVENT_DECODE_END)
 		chunk_finish(reader, lane);
-	if (!state->open || reader->payload_bytes > PAYLOAD_BYTES_MAX)
+	if (!state->open || payloads_full(reader))
 		state->loaded = false;
-	if (reader->payload_bytes > PAYLOAD_BYTES_MAX)
+	if (payloads_full(reader))
 		payload_free(reader, state);
 	return 0;
 }

@@ -73,6 +73,7 @@ struct lane {
  * @source, @live: files, borrowed; @live is NULL if there is none
  * @chunks:    of all lanes, sorted by thread and sequence; borrowed
  * @spare:     a decoder that no lane uses, NULL if there is none; owned
+ * @bytes_read: what is added to as chunks are read; borrowed
  * @payload_bytes: held by lanes that are being read
  * @count_lost: whether LOST events are to be added to run->events_lost
  */
@@ -84,6 +85,7 @@ struct lane_reader {
 	struct chunk_loader loader;
 	struct event_decoder *spare;
 	const struct lane_chunk *chunks;
+	uint64_t *bytes_read;
 	size_t payload_bytes;
 	bool count_lost;
 };

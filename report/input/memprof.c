@@ -421,6 +421,7 @@ static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 	reader->run = memprof->run;
 	reader->interner = &memprof->interner;
 	reader->chunks = memprof->chunks.items;
+	reader->bytes_read = &memprof->base.bytes_read;
 	reader->count_lost = !memprof->records.has_totals;
 	error = measure_live(memprof, diag);
 	start_lanes(memprof);
@@ -489,6 +490,7 @@ static void memprof_rewind(struct input *input)
 
 	for (size_t i = 0; i < memprof->lane_count; i++)
 		lane_rewind(&memprof->reader, &memprof->lanes[i]);
+	memprof->base.bytes_read = 0;
 }
 
 const struct input_format input_memprof = {

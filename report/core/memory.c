@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why a malloc() and not a counter in every table: half of the memory of some
+ * reports is that of libraries (debug information, JSON, XML), and a counter
+ * that is forgotten in one place is a guess again.  Why not setrlimit(): it
+ * cannot say that it was reached, so a library that goes on without memory
+ * (names of functions, say) would make another report and not an error.
+ */
+#include "report/core/memory.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_OWN_MALLOC 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_OWN_MALLOC 0
+#endif
+#endif
+#ifndef HAS_OWN_MALLOC
+#define HAS_OWN_MALLOC 1
+#endif
+
+static atomic_uint_least64_t limit = MEMORY_NO_LIMIT;
+static atomic_uint_least64_t used;
+static atomic_uint_least64_t refused;
+
+void memory_set_limit(uint64_t bytes)
+{
+	/* Large blocks in maps of their own, whatever was freed before: a table
+	   that grows is moved, not copied, and leaves no hole behind.  What is
+	   in use and what is resident stay close that way. */
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+	limit = bytes;
+}
+
+uint64_t memory_limit(void)
+{
+	return limit;
+}
+
+uint64_t memory_used(void)
+{
+	return used;
+}
+
+uint64_t memory_refused(void)
+{
+	return refused;
+}
+
+void memory_forgive(void)
+{
+	refused = 0;
+}
+
+size_t memory_share(unsigned part, size_t most)
+{
+	uint64_t share = limit / part;
+
+	return share < most ? (size_t)share : most;
+}
+
+bool memory_spares(size_t bytes)
+{
+	uint64_t most = limit;
+
+	most -= most / 4;
+	return bytes <= most && used <= most - bytes;
+}
+
+#if HAS_OWN_MALLOC
+
+enum { SMALL_BYTES = 64 * 1024 };
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+extern void __libc_free(void *block);
+
+/*
+ * The C library's, or those of a library preloaded to trace this program.
+ */
+static struct {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *block, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	void (*free)(void *block);
+} next = {
+	.malloc = __libc_malloc,
+	.calloc = __libc_calloc,
+	.realloc = __libc_realloc,
+	.memalign = __libc_memalign,
+	.free = __libc_free,
+};
+
+#define NEXT(name)                                              \
+	do {                                                    \
+		void *found = dlsym(RTLD_NEXT, #name);          \
+                                                                \
+		if (found)                                      \
+			memcpy(&next.name, &found, sizeof(found)); \
+	} while (0)
+
+__attribute__((constructor)) static void next_find(void)
+{
+	NEXT(malloc);
+	NEXT(calloc);
+	NEXT(realloc);
+	NEXT(memalign);
+	NEXT(free);
+}
+
+/*
+ * Some libraries end the process when they get no memory (cmark, libiberty), and
+ * messages need a little of it.  So small requests are granted even beyond the
+ * limit, and a sixteenth of it is kept for them; the run fails all the same.
+ * What grows with a trace comes in large ones.
+ */
+static bool allow(size_t size)
+{
+	uint64_t most = limit, none = 0;
+	bool is_small = size < SMALL_BYTES;
+
+	if (!is_small)
+		most -= most / 16;
+	if (size <= most && used <= most - size)
+		return true;
+	atomic_compare_exchange_strong(&refused, &none, size);
+	if (is_small)
+		return true;
+	errno = ENOMEM;
+	return false;
+}
+
+static void *count(void *block)
+{
+	if (block)
+		atomic_fetch_add_explicit(&used, malloc_usable_size(block),
+					  memory_order_relaxed);
+	return block;
+}
+
+static void uncount(size_t size)
+{
+	atomic_fetch_sub_explicit(&used, size, memory_order_relaxed);
+}
+
+void *malloc(size_t size)
+{
+	return allow(size) ? count(next.malloc(size)) : NULL;
+}
+
+void *calloc(size_t number, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(number, size, &total)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return allow(total) ? count(next.calloc(number, size)) : NULL;
+}
+
+void *realloc(void *block, size_t size)
+{
+	size_t before = block ? malloc_usable_size(block) : 0;
+	void *result;
+
+	if (size > before && !allow(size - before))
+		return NULL;
+	result = next.realloc(block, size);
+	if (result || !size)
+		uncount(before);
+	return count(result);
+}
+
+void free(void *block)
+{
+	if (!block)
+		return;
+	uncount(malloc_usable_size(block));
+	next.free(block);
+}
+
+void *memalign(size_t alignment, size_t size)
+{
+	return allow(size) ? count(next.memalign(alignment, size)) : NULL;
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	return memalign(alignment, size);
+}
+
+int posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	void *block;
+
+	if (alignment % sizeof(void *) || !alignment ||
+	    (alignment & (alignment - 1)))
+		return EINVAL;
+	block = memalign(alignment, size);
+	if (!block)
+		return ENOMEM;
+	*ret = block;
+	return 0;
+}
+
+#endif

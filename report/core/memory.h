@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much memory the program has, and how much it may have (--memory).
+ *
+ * The program's malloc() and its siblings are those of memory.c: they count
+ * what libraries take as well, refuse what goes beyond the limit, and leave the
+ * rest to the C library.  So the limit needs nobody's cooperation: where memory
+ * is refused there is an -ENOMEM, as where the system has no more of it.
+ * Requests below 64 KiB are granted even then, but not forgotten: see
+ * memory_refused().
+ *
+ * Counted is what malloc() gives out.  The program's own code and data and the
+ * libraries' (about 20 MiB, most of it shared), and files that are mapped to be
+ * read, which the kernel drops when it needs the room, are not.
+ *
+ * Layer: core.
+ */
+#ifndef REPORT_CORE_MEMORY_H
+#define REPORT_CORE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEMORY_NO_LIMIT UINT64_MAX
+
+/* Less than this is not enough to begin with. */
+#define MEMORY_LIMIT_MIN ((uint64_t)16 << 20)
+
+/* Sets the limit, for the whole program; MEMORY_NO_LIMIT at the start.  Under a
+   sanitizer, which has a malloc() of its own, nothing is refused. */
+void memory_set_limit(uint64_t bytes);
+
+/* Return: the limit. */
+uint64_t memory_limit(void);
+
+/* Return: bytes given out by malloc() and not yet freed; 0 where they are not
+   counted. */
+uint64_t memory_used(void);
+
+/* Return: bytes of the first request that went beyond the limit, 0 if none did.
+   What was computed since then is not to be trusted. */
+uint64_t memory_refused(void);
+
+/* Forgets the refusal. */
+void memory_forgive(void);
+
+/* Return: a @part-th of the limit, at most @most: for buffers and caches, which
+   may be large but need not. */
+size_t memory_share(unsigned part, size_t most);
+
+/* Return: whether @bytes more would leave a quarter of the limit free: for what
+   can be done without, since no refusal is forgotten. */
+bool memory_spares(size_t bytes);
+
+#endif /* REPORT_CORE_MEMORY_H */
