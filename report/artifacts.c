@@ -214,9 +214,11 @@ typedef int (*write_fn)(const void *format, const void *what, struct sink *out,
 enum { FILE_BUFFER_BYTES = 1 << 18 };
 
 /**
- * struct file_task - one file of the report, to be written by any thread
+ * struct file_task - one file of the report, to be written by any thread; or by
+ * the one that makes figures, where rows are made while they are written
  * @path, @temporary: the latter until it is complete
  * @write, @format, @what: what it holds
+ * @has_rows: made while they are written
  * @wall_ns, @cpu_ns: what that took
  */
 struct file_task {
@@ -226,6 +228,7 @@ struct file_task {
 	write_fn write;
 	const void *format;
 	const void *what;
+	bool has_rows;
 	uint64_t wall_ns;
 	uint64_t cpu_ns;
 };
@@ -271,10 +274,12 @@ static int file_task_run(void *context, struct diag *diag)
 	return status;
 }
 
-/* One file is to be written, under a temporary name, and put in place.  Return:
-   0 or -ENOMEM; how it went shows in tasks_finish(). */
+/* One file is to be written, under a temporary name, and put in place: by
+   write_rows() if it @has_rows.  Return: 0 or -ENOMEM; how it went shows in
+   tasks_finish(). */
 static int write_file(struct artifacts *artifacts, const char *name,
-		      write_fn write, const void *format, const void *what)
+		      write_fn write, const void *format, const void *what,
+		      bool has_rows)
 {
 	struct arena *arena = artifacts->pipeline->scope.arena;
 	struct file_task *task = arena_alloc(arena, sizeof(*task));
@@ -292,10 +297,24 @@ static int write_file(struct artifacts *artifacts, const char *name,
 		.write = write,
 		.format = format,
 		.what = what,
+		.has_rows = has_rows,
 	};
 	if (!task->path || !task->temporary)
 		return -ENOMEM;
-	return tasks_add(artifacts->tasks, file_task_run, task);
+	return has_rows ? 0
+			: tasks_add(artifacts->tasks, file_task_run, task);
+}
+
+/* Writes the files that are left to this thread, one after another; the others
+   are being written meanwhile. */
+static int write_rows(struct artifacts *artifacts, struct diag *diag)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < artifacts->files.count; i++)
+		if (artifacts->files.items[i]->has_rows)
+			status = file_task_run(artifacts->files.items[i], diag);
+	return status;
 }
 
 static int write_artifact(const void *format, const void *what,
@@ -341,7 +360,9 @@ static int write_one(struct artifacts *artifacts, const char *view,
 
 	if (!figure || !name)
 		return -ENOMEM;
-	status = write_file(artifacts, name, write_artifact, format, figure);
+	status = write_file(artifacts, name, write_artifact, format, figure,
+			    figure->kind == FIGURE_TABLE &&
+				    figure->table.source);
 	if (status == 0)
 		status = add_link(artifacts, view, title, format, name);
 	return status;
@@ -456,7 +477,7 @@ static int write_pages(struct artifacts *artifacts, struct page *page)
 	};
 	for (size_t i = 0; status == 0 && i < spec->page_count; i++)
 		status = write_file(artifacts, spec->pages[i]->file, write_page,
-				    spec->pages[i], page);
+				    spec->pages[i], page, false);
 	return status;
 }
 
@@ -499,7 +520,8 @@ static int finish_files(struct artifacts *artifacts, int status,
 		names[i] = task->name;
 		timings_part(timings, task->name, task->wall_ns, task->cpu_ns);
 	}
-	if (status == 0)
+	/* As @diag: whoever waits for which file, the first task that failed. */
+	if (written)
 		status = written;
 	if (status == 0)
 		status = names ? manifest_update(artifacts->directory, names,
@@ -545,6 +567,8 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 	if (!artifacts.tasks)
 		return -ENOMEM;
 	status = write_all(&artifacts, &page);
+	if (status == 0)
+		status = write_rows(&artifacts, diag);
 	timings_part(&pipeline->timings, "symbols",
 		     symbols_resolve_ns(pipeline->symbols), 0);
 	timings_phase(&pipeline->timings, "files not yet written");

@@ -11,6 +11,7 @@
 #include "report/aggregate/view.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/engine/engine.h"
 #include "report/engine/merge.h"
 #include "report/event/stacks.h"
@@ -18,6 +19,9 @@
 #include "report/input/input.h"
 #include "report/spec.h"
 #include "report/symbol/symbol.h"
+
+/* Rows of all views that are held in memory; --memory may make it less. */
+#define ROWS_BYTES_MAX ((size_t)64 << 20)
 
 /* Those that this process may use. */
 static unsigned processor_count(void)
@@ -98,6 +102,16 @@ static bool needs_levels(const struct spec_view *view)
 	return view->filter.count > 0 && wants(view, SUBJECT_TIMELINE);
 }
 
+/* Memory for the rows of one view. */
+static size_t rows_bytes(const struct spec *spec)
+{
+	size_t views = 0;
+
+	for (size_t i = 0; i < spec->view_count; i++)
+		views += wants(&spec->views[i], SUBJECT_ALLOCATIONS);
+	return memory_share(4, ROWS_BYTES_MAX) / (views ? views : 1);
+}
+
 static int view_prepare(struct pipeline *pipeline, size_t index,
 			struct diag *diag)
 {
@@ -122,6 +136,8 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.cost = spec->cost,
 		.direction = spec->direction,
 		.last_tick = pipeline->run.last_tick,
+		.rows_bytes = rows_bytes(pipeline->spec),
+		.directory = source_scratch_directory(),
 		.keep_records = wants(spec, SUBJECT_ALLOCATIONS),
 		.keep_histogram = needs_histogram(spec),
 		.keep_timeline = needs_levels(spec),
@@ -274,6 +290,9 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 		status = engine_pass(pipeline->engine, observers, count, diag);
 		note_times(pipeline);
 	}
+	for (size_t i = 0; status < 0 && i < pipeline->spec->view_count; i++)
+		if (pipeline->views[i])
+			view_explain(pipeline->views[i], status, diag);
 	free(observers);
 	return status;
 }

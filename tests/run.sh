@@ -55,6 +55,10 @@ oracle() {
 	make -j"$jobs" test-tools && tests/oracle/run.py
 }
 
+memory() {
+	make -j"$jobs" test-tools && tests/cli/memory.py
+}
+
 suite build make -j"$jobs" CFLAGS=-Werror all
 suite build-asan make -j"$jobs" MODE=asan build/asan/memprof-report
 suite build-clang make -j"$jobs" OBJ=build/clang MODE=debug CC=clang \
@@ -71,6 +75,7 @@ suite unwind tests/tracer/unwind.sh build/release
 suite truth tests/truth/run.py
 suite oracle oracle
 suite cli tests/cli/run.sh
+suite memory memory
 suite corruption tests/cli/corruption.py
 suite compare tests/compare/compare.py --quick
 suite bench tests/bench/smoke.py

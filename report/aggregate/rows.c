@@ -7,20 +7,6 @@
 
 #include "report/core/vec.h"
 
-void rows_init(struct rows *rows, enum sort_by sort_by, enum sort_order order,
-	       uint64_t limit)
-{
-	memset(rows, 0, sizeof(*rows));
-	rows->limit = limit;
-	rows->sort_by = sort_by;
-	rows->order = order;
-}
-
-void rows_done(struct rows *rows)
-{
-	vec_done(rows);
-}
-
 static uint64_t lifetime(const struct rows *rows, const struct record *record)
 {
 	uint64_t end = record_is_leaked(record) ? rows->last_tick
@@ -53,25 +39,48 @@ static int compare(const struct rows *rows, const struct record *a,
 	return (a->id > b->id) - (a->id < b->id);
 }
 
+static int compare_items(const void *a, const void *b, void *rows)
+{
+	return compare(rows, a, b);
+}
+
+void rows_init(struct rows *rows, enum sort_by sort_by, enum sort_order order,
+	       uint64_t limit, size_t buffer_bytes, const char *directory)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->limit = limit;
+	rows->sort_by = sort_by;
+	rows->order = order;
+	rows->is_heap = limit <= buffer_bytes / sizeof(*rows->heap.items);
+	runs_init(&rows->runs, sizeof(struct record), compare_items, rows,
+		  buffer_bytes, directory);
+}
+
+void rows_done(struct rows *rows)
+{
+	vec_done(&rows->heap);
+	runs_done(&rows->runs);
+}
+
 static void sift_down(struct rows *rows, size_t at)
 {
-	struct record moving = rows->items[at];
+	struct record *items = rows->heap.items;
+	struct record moving = items[at];
 
 	for (;;) {
 		size_t child = 2 * at + 1;
 
-		if (child >= rows->count)
+		if (child >= rows->heap.count)
 			break;
-		if (child + 1 < rows->count &&
-		    compare(rows, &rows->items[child], &rows->items[child + 1]) <
-			    0)
+		if (child + 1 < rows->heap.count &&
+		    compare(rows, &items[child], &items[child + 1]) < 0)
 			child++;
-		if (compare(rows, &moving, &rows->items[child]) >= 0)
+		if (compare(rows, &moving, &items[child]) >= 0)
 			break;
-		rows->items[at] = rows->items[child];
+		items[at] = items[child];
 		at = child;
 	}
-	rows->items[at] = moving;
+	items[at] = moving;
 }
 
 int rows_add(struct rows *rows, const struct record *record)
@@ -80,31 +89,58 @@ int rows_add(struct rows *rows, const struct record *record)
 
 	if (!rows->limit)
 		return 0;
-	if (rows->count == rows->limit) {
-		if (compare(rows, record, &rows->items[0]) >= 0)
+	if (!rows->is_heap)
+		return runs_add(&rows->runs, record);
+	if (rows->heap.count == rows->limit) {
+		if (compare(rows, record, &rows->heap.items[0]) >= 0)
 			return 0;
-		rows->items[0] = *record;
+		rows->heap.items[0] = *record;
 		sift_down(rows, 0);
 		return 0;
 	}
-	slot = vec_push(rows);
+	slot = vec_push(&rows->heap);
 	if (!slot)
 		return -ENOMEM;
 	*slot = *record;
-	if (rows->count == rows->limit)
-		for (size_t i = rows->count / 2; i-- > 0;)
+	if (rows->heap.count == rows->limit)
+		for (size_t i = rows->heap.count / 2; i-- > 0;)
 			sift_down(rows, i);
 	return 0;
 }
 
-static int compare_items(const void *a, const void *b, void *rows)
+uint64_t rows_count(const struct rows *rows)
 {
-	return compare(rows, a, b);
+	uint64_t count = rows->is_heap ? rows->heap.count : rows->runs.count;
+
+	return count < rows->limit ? count : rows->limit;
 }
 
-void rows_sort(struct rows *rows)
+int rows_rewind(struct rows *rows)
 {
-	if (rows->count)
-		qsort_r(rows->items, rows->count, sizeof(*rows->items),
-			compare_items, rows);
+	rows->at = 0;
+	if (!rows->is_heap)
+		return runs_rewind(&rows->runs);
+	if (rows->heap.count)
+		qsort_r(rows->heap.items, rows->heap.count,
+			sizeof(*rows->heap.items), compare_items, rows);
+	return 0;
+}
+
+int rows_next(struct rows *rows, const struct record **ret)
+{
+	const void *item;
+	int status;
+
+	if (rows->at == rows_count(rows))
+		return 0;
+	if (rows->is_heap) {
+		*ret = &rows->heap.items[rows->at++];
+		return 1;
+	}
+	status = runs_next(&rows->runs, &item);
+	if (status > 0) {
+		*ret = item;
+		rows->at++;
+	}
+	return status;
 }

@@ -32,7 +32,8 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 	view->has_timeline = options->keep_timeline;
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
-		  options->keep_records ? rows_kept(options) : 0);
+		  options->keep_records ? rows_kept(options) : 0,
+		  options->rows_bytes, options->directory);
 	view->rows.last_tick = options->last_tick;
 	return view;
 }
@@ -42,6 +43,7 @@ void view_free(struct view *view)
 	if (!view)
 		return;
 	rows_done(&view->rows);
+	vec_done(&view->row.cells);
 	timeline_done(&view->timeline);
 	vec_done(&view->groups);
 	free(view);
@@ -92,6 +94,11 @@ int view_add(void *context, const struct record *record)
 	if (view->has_timeline && timeline_mark(&view->timeline, record))
 		return -ENOMEM;
 	return rows_add(&view->rows, record);
+}
+
+int view_explain(const struct view *view, int status, struct diag *diag)
+{
+	return runs_explain(&view->rows.runs, status, diag);
 }
 
 bool view_is_empty(const struct view *view)
@@ -330,11 +337,21 @@ struct figure *view_rows_finish(const struct view *view,
 			     arena_printf(scope->arena, "view.%s.%s",
 					  view->options.name, part),
 			     view->options.title);
+
+	return figure ? view_rows_describe(view, scope, figure, part, total)
+		      : NULL;
+}
+
+struct figure *view_rows_describe(const struct view *view,
+				  const struct scope *scope,
+				  struct figure *figure, const char *part,
+				  uint64_t total)
+{
 	struct figure_scalar *scalars =
 		arena_array(scope->arena, 4, sizeof(*scalars));
 	char shown[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
 
-	if (!figure || !scalars)
+	if (!scalars)
 		return NULL;
 	scalars[0] = (struct figure_scalar){ "view", "View", NULL,
 					     cell_text(view->options.name) };

@@ -16,6 +16,7 @@
 #include "report/aggregate/sort.h"
 #include "report/engine/record.h"
 
+struct diag;
 struct figure;
 struct filter;
 struct run;
@@ -29,6 +30,7 @@ struct view;
  * @rows:  how many allocations and groups are printed
  * @skip:  how many before them are not
  * @last_tick: end of the run
+ * @rows_bytes: memory for rows; more of them are sorted in a file in @directory
  * @keep_records: whether view_allocations() will be asked for
  * @keep_histogram: whether view_sizes() or view_lifetimes() will be; then @run
  *          is needed
@@ -45,6 +47,8 @@ struct view_options {
 	enum cost cost;
 	enum direction direction;
 	uint64_t last_tick;
+	size_t rows_bytes;
+	const char *directory;
 	bool keep_records;
 	bool keep_histogram;
 	bool keep_timeline;
@@ -63,6 +67,10 @@ void view_free(struct view *view);
 
 /* An engine_observer's record function; @context is a struct view. */
 int view_add(void *context, const struct record *record);
+
+/* view_add() has failed with @status.  Return: @status, with a message in @diag
+   where it came from the file of rows. */
+int view_explain(const struct view *view, int status, struct diag *diag);
 
 /* The same once the peak is known, for what was alive then: adds it to the sums
    of these.  To be called after all calls of view_add(), for views of COST_PEAK
@@ -99,7 +107,8 @@ const struct figure *view_summary(const struct view *view,
 const struct figure *view_tree(const struct view *view,
 			       const struct scope *scope, bool by_line);
 
-/* TABLE of single allocations, sorted, at most `rows`. */
+/* TABLE of single allocations, sorted, at most `rows`, with a source: @view must
+   outlive it. */
 const struct figure *view_allocations(struct view *view,
 				      const struct scope *scope);
 

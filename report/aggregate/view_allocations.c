@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <errno.h>
+
 #include "report/aggregate/view_data.h"
+#include "report/core/diag.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
 
@@ -76,24 +80,90 @@ static void add_allocation(struct table_maker *table, const struct scope *scope,
 			 : cell_none());
 }
 
+/* What rows are made from while they are written. */
+struct allocation_rows {
+	struct figure_row_source source;
+	struct view *view;
+	struct scope scope;
+};
+
+static int rows_fail(struct view *view, int status, struct diag *diag)
+{
+	if (runs_explain(&view->rows.runs, status, diag) == -ENOMEM)
+		diag_set(diag, status, NULL, DIAG_NO_OFFSET, "out of memory");
+	return status;
+}
+
+static int source_rewind(void *context, struct diag *diag)
+{
+	struct allocation_rows *source = context;
+	struct view *view = source->view;
+	const struct record *record;
+	int status = rows_rewind(&view->rows);
+
+	for (uint64_t i = 0; status == 0 && i < view->options.skip; i++) {
+		int more = rows_next(&view->rows, &record);
+
+		if (more <= 0) {
+			status = more;
+			break;
+		}
+	}
+	return status ? rows_fail(view, status, diag) : 0;
+}
+
+static int source_next(void *context, const struct cell **ret_cells,
+		       struct diag *diag)
+{
+	struct allocation_rows *source = context;
+	struct view *view = source->view;
+	const struct record *record;
+	int status = rows_next(&view->rows, &record);
+
+	if (status <= 0)
+		return status ? rows_fail(view, status, diag) : 0;
+	view->row.cells.count = 0;
+	add_allocation(&view->row, &source->scope, record);
+	if (view->row.failed)
+		return rows_fail(view, -ENOMEM, diag);
+	assert(view->row.cells.count == view->row.column_count);
+	*ret_cells = view->row.cells.items;
+	return 1;
+}
+
 const struct figure *view_allocations(struct view *view,
 				      const struct scope *scope)
 {
-	struct table_maker table;
+	struct allocation_rows *source =
+		arena_alloc(scope->arena, sizeof(*source));
+	uint64_t count = rows_count(&view->rows);
+	struct table_maker none;
 	struct figure *figure;
 
-	rows_sort(&view->rows);
-	table_init(&table, allocation_columns,
+	if (!source)
+		return NULL;
+	source->source = (struct figure_row_source){
+		.context = source,
+		.rewind = source_rewind,
+		.next = source_next,
+	};
+	source->view = view;
+	source->scope = *scope;
+	table_init(&view->row, allocation_columns,
 		   sizeof(allocation_columns) / sizeof(allocation_columns[0]));
-	for (size_t i = view->options.skip; i < view->rows.count; i++) {
-		table_row(&table);
-		add_allocation(&table, scope, &view->rows.items[i]);
-	}
-	figure = view_rows_finish(view, scope, &table, "allocations",
-				  view->totals.count);
+	none = view->row;
+	figure = table_finish(&none, scope,
+			      arena_printf(scope->arena, "view.%s.allocations",
+					   view->options.name),
+			      view->options.title);
 	if (!figure)
 		return NULL;
-	figure->schema_version = 2;
+	figure->table.source = &source->source;
+	figure->table.row_count = count > view->options.skip
+					  ? (size_t)(count - view->options.skip)
+					  : 0;
 	figure->table.shares_stacks = true;
-	return figure;
+	figure->schema_version = 2;
+	return view_rows_describe(view, scope, figure, "allocations",
+				  view->totals.count);
 }

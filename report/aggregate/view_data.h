@@ -41,6 +41,7 @@ struct view {
 		size_t capacity;
 	} groups;
 	struct rows rows;
+	struct table_maker row; /* the one of view_allocations() being read */
 	bool has_timeline;
 	struct timeline timeline;
 	struct histogram histogram;
@@ -54,5 +55,11 @@ struct figure *view_rows_finish(const struct view *view,
 				const struct scope *scope,
 				struct table_maker *table, const char *part,
 				uint64_t total);
+
+/* The same for a TABLE that is there, by its row_count. */
+struct figure *view_rows_describe(const struct view *view,
+				  const struct scope *scope,
+				  struct figure *figure, const char *part,
+				  uint64_t total);
 
 #endif /* REPORT_AGGREGATE_VIEW_DATA_H */

@@ -93,9 +93,30 @@ struct figure_column {
 	enum cell_kind kind; /* of its cells that are not CELL_NONE */
 };
 
+struct diag;
+
 /**
- * struct figure_table
- * @cells: row after row, column_count each
+ * struct figure_row_source - rows that are too many to be held at once
+ *
+ * Rows, and the backtraces in them, are made while they are read: from the one
+ * thread that makes figures, and by one reader at a time.
+ *
+ * @rewind: begins with the first row; 0 or negative errno with @diag filled
+ * @next:   1 with the next row, valid until the next call; 0 at the end;
+ *          negative errno with @diag filled
+ */
+struct figure_row_source {
+	void *context;
+	int (*rewind)(void *context, struct diag *diag);
+	int (*next)(void *context, const struct cell **ret_cells,
+		    struct diag *diag);
+};
+
+/**
+ * struct figure_table - report/figure/table_rows.h reads all kinds alike
+ * @cells: row after row, column_count each; NULL where they come from @source
+ * @source: NULL, or where rows come from one by one: single allocations, which
+ *         are never part of a page
  * @shares_stacks: many rows have the same backtraces: where repeating them
  *         would take much room, rows give numbers and each backtrace stands
  *         once
@@ -108,6 +129,7 @@ struct figure_table {
 	const struct figure_column *columns;
 	size_t column_count;
 	const struct cell *cells;
+	const struct figure_row_source *source;
 	size_t row_count;
 	bool shares_stacks;
 	bool is_histogram;

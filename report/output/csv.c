@@ -24,6 +24,7 @@
 #include "report/core/sink.h"
 #include "report/core/text.h"
 #include "report/core/vec.h"
+#include "report/figure/table_rows.h"
 #include "report/output/value.h"
 
 /* The field under construction. */
@@ -229,19 +230,25 @@ static int render(const struct figure *figure, struct sink *out,
 {
 	const struct figure_table *table = &figure->table;
 	struct csv_writing writing = { .out = out };
+	const struct cell *cells;
+	struct table_rows rows;
+	int status;
 
 	if (figure->kind != FIGURE_TABLE)
 		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 				"comma-separated values need a table");
 	head_write(&writing, table);
-	for (size_t row = 0; row < table->row_count && !writing.failed; row++) {
+	status = table_rows_begin(&rows, table, diag);
+	while (status == 0 && !writing.failed && !out->error &&
+	       (status = table_rows_next(&rows, &cells, diag)) > 0) {
 		for (size_t i = 0; i < table->column_count; i++)
-			cell_write(&writing, table->columns[i].kind,
-				   &table->cells[row * table->column_count +
-						 i]);
+			cell_write(&writing, table->columns[i].kind, &cells[i]);
 		line_end(&writing);
+		status = 0;
 	}
 	vec_done(&writing.field);
+	if (status < 0)
+		return status;
 	if (writing.failed)
 		return diag_set(diag, -ENOMEM, NULL, DIAG_NO_OFFSET,
 				"out of memory");

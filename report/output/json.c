@@ -24,12 +24,14 @@
 #include "report/core/sink.h"
 #include "report/core/units.h"
 #include "report/core/vec.h"
+#include "report/figure/table_rows.h"
 
 enum {
 	/* 15 digits bring every decimal of at most 15 back unchanged. */
 	DUMP_FLAGS = JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY,
 	GROUP_DEPTH_MAX = 8,
 	KEY_SIZE = 64,
+	STACKS_LIMIT = 1 << 16,
 };
 
 struct json_writing {
@@ -42,6 +44,7 @@ struct json_writing {
 		const struct figure_stack **items;
 		size_t count, capacity;
 	} stacks;
+	size_t stacks_limit; /* with that many, look for equal ones */
 };
 
 static void writing_fail(struct json_writing *writing, int error,
@@ -207,6 +210,30 @@ static void scalars_set(struct json_writing *writing, json_t *object,
 			 &figure->scalars[i].value);
 }
 
+static int compare_stacks(const void *a, const void *b)
+{
+	const struct figure_stack *x = *(const struct figure_stack *const *)a;
+	const struct figure_stack *y = *(const struct figure_stack *const *)b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Sorts the backtraces and keeps one of each, so that their number is that of
+   different ones (twice that, in between) and not of rows. */
+static void stacks_compact(struct json_writing *writing)
+{
+	const struct figure_stack **items = writing->stacks.items;
+	size_t count = writing->stacks.count, kept = 0;
+
+	if (count)
+		qsort(items, count, sizeof(*items), compare_stacks);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || items[kept - 1]->id != items[i]->id)
+			items[kept++] = items[i];
+	writing->stacks.count = kept;
+	writing->stacks_limit = kept < STACKS_LIMIT ? STACKS_LIMIT : 2 * kept;
+}
+
 /* The backtrace's number; itself too, unless it is to follow the rows. */
 static void stack_set(struct json_writing *writing, json_t *object,
 		      const char *key, const struct figure_stack *stack,
@@ -223,6 +250,8 @@ static void stack_set(struct json_writing *writing, json_t *object,
 			   stack_json(writing, key, stack));
 		return;
 	}
+	if (writing->stacks.count >= writing->stacks_limit)
+		stacks_compact(writing);
 	slot = vec_push(&writing->stacks);
 	if (slot)
 		*slot = stack;
@@ -231,9 +260,9 @@ static void stack_set(struct json_writing *writing, json_t *object,
 }
 
 static json_t *row_json(struct json_writing *writing,
-			const struct figure_table *table, size_t row)
+			const struct figure_table *table,
+			const struct cell *cells)
 {
-	const struct cell *cells = table->cells + row * table->column_count;
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < table->column_count; i++) {
@@ -248,13 +277,38 @@ static json_t *row_json(struct json_writing *writing,
 	return object;
 }
 
+static void rows_begin(struct json_writing *writing, struct table_rows *rows,
+		       const struct figure_table *table)
+{
+	if (!writing->error)
+		writing->error = table_rows_begin(rows, table, writing->diag);
+}
+
+/* Return: whether there is another row and nothing has failed. */
+static bool rows_next(struct json_writing *writing, struct table_rows *rows,
+		      const struct cell **ret)
+{
+	int status;
+
+	if (writing->error || writing->out->error)
+		return false;
+	status = table_rows_next(rows, ret, writing->diag);
+	if (status < 0)
+		writing->error = status;
+	return status > 0;
+}
+
 static json_t *rows_json(struct json_writing *writing, const char *key,
 			 const struct figure_table *table)
 {
 	json_t *array = json_array();
+	const struct cell *cells;
+	struct table_rows rows;
 
-	for (size_t i = 0; i < table->row_count && !writing->error; i++)
-		item_append(writing, array, key, row_json(writing, table, i));
+	rows_begin(writing, &rows, table);
+	while (rows_next(writing, &rows, &cells))
+		item_append(writing, array, key,
+			    row_json(writing, table, cells));
 	return array;
 }
 
@@ -503,28 +557,19 @@ static void write_series(struct json_writing *writing,
 	write_line(writing, "marks", marks_json(writing, series));
 }
 
-static int compare_stacks(const void *a, const void *b)
-{
-	const struct figure_stack *x = *(const struct figure_stack *const *)a;
-	const struct figure_stack *y = *(const struct figure_stack *const *)b;
-
-	return (x->id > y->id) - (x->id < y->id);
-}
-
 /* The backtraces that rows named, by rising number, each on its line. */
 static void write_stacks(struct json_writing *writing)
 {
-	const struct figure_stack **items = writing->stacks.items;
-	size_t count = writing->stacks.count;
+	const struct figure_stack **items;
+	size_t count;
 	bool any = false;
 
+	stacks_compact(writing);
+	items = writing->stacks.items;
+	count = writing->stacks.count;
 	write_key(writing, "backtraces");
 	sink_puts(writing->out, "{");
-	if (count)
-		qsort(items, count, sizeof(*items), compare_stacks);
 	for (size_t i = 0; i < count && !writing->error; i++) {
-		if (i && items[i]->id == items[i - 1]->id)
-			continue;
 		sink_printf(writing->out, "%s  \"%" PRIu64 "\": ",
 			    any ? ",\n" : "\n", items[i]->id);
 		any = true;
@@ -538,16 +583,20 @@ static void write_rows(struct json_writing *writing,
 		       const struct figure *figure)
 {
 	const char *key = figure->rows_key ? figure->rows_key : "rows";
-	size_t count = figure->table.row_count;
+	const struct cell *cells;
+	struct table_rows rows;
+	bool any = false;
 
 	write_key(writing, key);
 	sink_puts(writing->out, "[");
-	for (size_t i = 0; i < count && !writing->error; i++) {
-		sink_puts(writing->out, i ? ",\n  " : "\n  ");
-		write_value(writing, key, row_json(writing, &figure->table, i),
-			    0);
+	rows_begin(writing, &rows, &figure->table);
+	while (rows_next(writing, &rows, &cells)) {
+		sink_puts(writing->out, any ? ",\n  " : "\n  ");
+		any = true;
+		write_value(writing, key,
+			    row_json(writing, &figure->table, cells), 0);
 	}
-	sink_puts(writing->out, count ? "\n ]" : "]");
+	sink_puts(writing->out, any ? "\n ]" : "]");
 }
 
 static void write_children(struct json_writing *writing,
