@@ -527,6 +527,7 @@ void cli_print_help(FILE *out)
 	print_formats(out);
 	fputs("\nExit status:\n"
 	      "  0  done\n"
+	      "  1  a limit of fail_if is exceeded; the report was written\n"
 	      "  2  usage or spec error, or the report could not be written\n"
 	      "  3  a trace could not be read at all\n"
 	      "  4  a report was written from a damaged trace\n"
