@@ -18,6 +18,7 @@
 #include "tracer/encode.h"
 #include "tracer/log.h"
 #include "tracer/pool.h"
+#include "tracer/seal.h"
 #include "tracer/tls.h"
 #include "tracer/trace_file.h"
 
@@ -181,11 +182,8 @@ static int write_with(struct context *ctx, struct trace_chunk_header *head,
 
 	if (!stored && payload->len)
 		return -EMSGSIZE;
-	memcpy(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN);
 	head->raw_len = (uint32_t)payload->len;
-	head->stored_len = (uint32_t)stored;
-	head->payload_checksum = XXH64(ctx->out + sizeof(*head), stored, 0);
-	head->header_checksum = XXH64(head, sizeof(*head) - 8, 0);
+	chunk_seal(head, ctx->out + sizeof(*head), stored);
 	memcpy(ctx->out, head, sizeof(*head));
 	return trace_file_append(ctx->out, sizeof(*head) + stored);
 }

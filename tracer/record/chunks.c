@@ -16,6 +16,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "tracer/seal.h"
+
 enum {
 	COMPRESS_MIN = 512, /* shorter payloads are stored as they are */
 	COMPRESS_LEVEL = 1,
@@ -96,16 +98,6 @@ static int overwrite(int fd, off_t off, const void *bytes, size_t len)
 	return err;
 }
 
-/* Safety: pure.  Completes a header. */
-static void seal_header(struct trace_chunk_header *head, const void *payload,
-			size_t stored)
-{
-	memcpy(head->magic, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN);
-	head->stored_len = (uint32_t)stored;
-	head->payload_checksum = XXH64(payload, stored, 0);
-	head->header_checksum = XXH64(head, sizeof(*head) - 8, 0);
-}
-
 /* Safety: writes to @fd, allocates.  Return: 0 or -errno. */
 static int erase(int fd, const struct broken_chunk *broken)
 {
@@ -126,7 +118,7 @@ static int erase(int fd, const struct broken_chunk *broken)
 		err = -EIO;
 	head.raw_len = (uint32_t)len;
 	if (!err) {
-		seal_header(&head, rest, len);
+		chunk_seal(&head, rest, len);
 		err = overwrite(fd, broken->off, &head, sizeof(head));
 	}
 	free(rest);
@@ -438,7 +430,7 @@ int chunks_append(int fd, struct trace_chunk_header *head,
 		stored = store(bytes + sizeof(*head), cap, payload, len,
 			       &head->flags);
 		head->raw_len = (uint32_t)len;
-		seal_header(head, bytes + sizeof(*head), stored);
+		chunk_seal(head, bytes + sizeof(*head), stored);
 		memcpy(bytes, head, sizeof(*head));
 		err = write_all(fd, bytes, sizeof(*head) + stored);
 	}
