@@ -42,17 +42,21 @@ static int parse_number(struct filter_value *ret, const char *text,
 						    "hexadecimal (0x1000)");
 }
 
+/* Return: whether @text is a share of the run, or seconds. */
+static bool read_share_or_seconds(struct filter_value *ret, const char *text)
+{
+	ret->time.kind = TIME_SHARE;
+	if (units_parse_percent(text, &ret->time.value))
+		return true;
+	ret->time.kind = TIME_SECONDS;
+	return units_parse_seconds(text, &ret->time.value);
+}
+
 static int parse_time(struct filter_value *ret, const char *text,
 		      struct diag *diag)
 {
 	ret->time.kind = TIME_PEAK;
-	if (strcmp(text, "peak") == 0)
-		return 0;
-	ret->time.kind = TIME_SHARE;
-	if (units_parse_percent(text, &ret->time.value))
-		return 0;
-	ret->time.kind = TIME_SECONDS;
-	if (units_parse_seconds(text, &ret->time.value))
+	if (strcmp(text, "peak") == 0 || read_share_or_seconds(ret, text))
 		return 0;
 	return refuse(diag, text, "a time",
 		      "seconds from the start (1.5, 250ms, 1h30m), a share of "
@@ -71,11 +75,7 @@ static int parse_duration(struct filter_value *ret, const char *text,
 static int parse_span(struct filter_value *ret, const char *text,
 		      struct diag *diag)
 {
-	ret->time.kind = TIME_SHARE;
-	if (units_parse_percent(text, &ret->time.value))
-		return 0;
-	ret->time.kind = TIME_SECONDS;
-	if (units_parse_seconds(text, &ret->time.value))
+	if (read_share_or_seconds(ret, text))
 		return 0;
 	return refuse(diag, text, "a duration",
 		      "1.5, 250ms, 10us, 1h30m, a share of the run (12.5%)");
