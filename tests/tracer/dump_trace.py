@@ -534,13 +534,18 @@ class Trace:
         self.damaged = 0
         self.seen = set()
         self.keep_stacks = keep_stacks
+        live = None
+        if os.path.exists(path + ".live"):
+            # First: its events move from there into chunks, never back.
+            with open(path + ".live", "rb") as f:
+                live = f.read()
         with open(path, "rb") as f:
             data = f.read()
         self.size = len(data)
         self.read_preamble(data)
         self.read_chunks(data)
-        if os.path.exists(path + ".live"):
-            self.read_live(path + ".live")
+        if live is not None:
+            self.read_live(live)
         self.events.sort(key=lambda ev: ev.tick)
         for thread in {key[0] for key in self.seen}:
             numbers = sorted(s for t, s in self.seen if t == thread)
@@ -680,9 +685,7 @@ class Trace:
             raise FormatError("module number")
         self.modules.append(m)
 
-    def read_live(self, path):
-        with open(path, "rb") as f:
-            data = f.read()
+    def read_live(self, data):
         magic, major, _, stride, trace_id, _, slots = struct.unpack(
             "<8sHHIQII", data[:32])
         if magic != LIVE_MAGIC or major != 2:
