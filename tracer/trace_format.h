@@ -67,6 +67,7 @@ enum trace_chunk_type {
 	TRACE_CHUNK_LOST = 7,
 	TRACE_CHUNK_END = 8,
 	TRACE_CHUNK_COLUMNS = 9,
+	TRACE_CHUNK_MARK = 11,
 };
 
 /* Limits a reader enforces before it allocates. */
@@ -173,6 +174,15 @@ enum trace_thread_what {
 	TRACE_THREAD_NAME = 2,
 	TRACE_THREAD_END = 3,
 };
+
+enum trace_mark_kind {
+	TRACE_MARK_TEXT = 1,        /* a point in time */
+	TRACE_MARK_PHASE_BEGIN = 2, /* of the phase of that name */
+	TRACE_MARK_PHASE_END = 3,
+	TRACE_MARK_NUMBER = 4, /* a point in time that has a value */
+};
+
+#define TRACE_MARK_TEXT_MAX 4096u /* bytes; a writer cuts longer ones off */
 
 enum trace_lost_reason {
 	TRACE_LOST_NESTED = 1,  /* call from a signal handler inside the tracer */
