@@ -830,6 +830,32 @@ def killed_and_written_over():
 
 
 @test
+def killed_and_cut_off():
+    run = Run(["steps", "alloc", "kill"])
+    with open(run.path, "rb") as f:
+        trace = f.read()
+    with open(run.path + ".live", "rb") as f:
+        live = f.read()
+    length = struct.unpack_from("<Q", live, 4096 + 24)[0]
+    # Whoever has the file open may shorten it, while it is read, too.
+    for size, want in ((8192 + length // 2, range(400, 600)),
+                       (8192, range(1)), (4100, range(1)),
+                       (4096, range(1))):
+        with open(run.path, "wb") as f:
+            f.write(trace)
+        with open(run.path + ".live", "wb") as f:
+            f.write(live[:size])
+        lines = finish_by_launcher(run.path)
+        check_equal(len(lines), int(size >= 8192), lines)
+        sizes = [ev.size for ev in Trace(run.path).events
+                 if ev.kind == "malloc"]
+        check(len(sizes) in want, size, len(sizes))
+        check(sizes == list(range(1000, 1000 + len(sizes))), sizes[-3:])
+        run.no_live_file()
+    run.done()
+
+
+@test
 def exec_among_threads():
     for record in (False, True):
         run = Run(["steps", "alloc", "thread", "sh"], record=record)

@@ -5,17 +5,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "tracer/clock.h"
 #include "tracer/seal.h"
 
 enum {
@@ -362,15 +358,12 @@ void summary_done(struct summary *sum)
 
 uint64_t summary_tick(const struct summary *sum)
 {
-	struct timespec ts = {0};
-
 #if defined(__x86_64__)
 	if (sum->clock == TRACE_CLOCK_TSC)
 		return __rdtsc();
 #endif
 	(void)sum;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 /* Safety: allocates.  Return: all parts in one, NULL out of memory. */

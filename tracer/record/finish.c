@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/clock.h"
 #include "tracer/encode.h"
 #include "tracer/record/chunks.h"
 #include "tracer/record/slots.h"
@@ -21,15 +22,6 @@ enum {
 	HELPER_TRIES = 1000,
 	HELPER_STEP_NS = 2 * 1000 * 1000,
 };
-
-/* Safety: pure but for the clock. */
-static uint64_t read_ns(clockid_t id)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /*
  * A process that was killed left no second pair of clocks, without which
@@ -45,8 +37,8 @@ static int append_clock(int fd, const struct summary *sum)
 	    .type = TRACE_CHUNK_CLOCK, .first_tick = tick, .last_tick = tick};
 
 	p = put_u64(p, tick);
-	p = put_u64(p, read_ns(CLOCK_MONOTONIC));
-	put_u64(p, read_ns(CLOCK_REALTIME));
+	p = put_u64(p, clock_read_ns(CLOCK_MONOTONIC));
+	put_u64(p, clock_read_ns(CLOCK_REALTIME));
 	return chunks_append(fd, &head,
 			     &(struct part){payload, sizeof(payload)}, 1);
 }
@@ -78,8 +70,8 @@ static int append_end(int fd, const struct summary *sum,
 	p = put_u32(p, get_end(launched, &status));
 	p = put_u32(p, (uint32_t)status);
 	p = put_u64(p, 0);
-	p = put_u64(p, read_ns(CLOCK_MONOTONIC));
-	p = put_u64(p, read_ns(CLOCK_REALTIME));
+	p = put_u64(p, clock_read_ns(CLOCK_MONOTONIC));
+	p = put_u64(p, clock_read_ns(CLOCK_REALTIME));
 	p = put_u64(p, 0);
 	p = put_u64(p, 0);
 	p = put_u64(p, launched ? launched->peak_rss_bytes : 0);
@@ -203,7 +195,7 @@ static bool lock_trace(int fd, const struct live_file *live, bool is_launched)
 	for (int i = 0; i < HELPER_TRIES; i++) {
 		locked = locked || flock(fd, LOCK_EX | LOCK_NB) == 0;
 		if (!is_being_written(live, is_launched) &&
-		    (locked || !is_launched || !live->bytes))
+		    (locked || !is_launched || !live_is_there(live)))
 			break;
 		if (i == HELPER_TRIES / 2 && is_being_written(live, is_launched))
 			kill_stopped(live_get_owner(live).helper);

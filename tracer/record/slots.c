@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,12 +17,16 @@
 
 /**
  * struct slot - a buffer that the trace lacks
- * @input:     its valid records
+ * @off:       of its control page, in the file
+ * @bytes:     of records, as it says itself
+ * @input:     its valid records, once loaded; the words are owned
  * @last_tick: of the last one
  */
 struct slot {
 	uint32_t thread;
 	uint32_t sequence;
+	off_t off;
+	size_t bytes;
 	struct columns_input input;
 	uint64_t last_tick;
 };
@@ -38,48 +41,52 @@ struct slots {
 	uint32_t threads;
 };
 
+/**
+ * struct group - loaded slots that make one chunk
+ */
+struct group {
+	struct slot slots[COLUMNS_BUFFERS_MAX];
+	size_t count;
+	size_t words;
+};
+
+/* Safety: reads.  Return: whether all @len bytes are there. */
+static bool read_at(const struct live_file *live, off_t off, void *ret,
+		    size_t len)
+{
+	return live->fd >= 0 && pread(live->fd, ret, len, off) == (ssize_t)len;
+}
+
 int live_open(struct live_file *ret, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	struct stat st;
-	void *map;
-	int err = 0;
 
-	*ret = (struct live_file){0};
-	if (fd < 0)
+	ret->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (ret->fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd,
-			   0);
-		if (map == MAP_FAILED)
-			err = -errno;
-		else
-			*ret = (struct live_file){map, (size_t)st.st_size};
-	}
-	close(fd);
-	return err;
+	if (fstat(ret->fd, &st) != 0 || !S_ISREG(st.st_mode) || !st.st_size)
+		live_close(ret);
+	return 0;
 }
 
 void live_close(struct live_file *live)
 {
-	union {
-		const uint8_t *in;
-		void *out;
-	} bytes = {.in = live->bytes};
-
-	if (live->bytes)
-		munmap(bytes.out, live->len);
-	*live = (struct live_file){0};
+	if (live->fd >= 0)
+		close(live->fd);
+	live->fd = -1;
 }
 
-/* Safety: pure.  Return: whether there is a header, now in @ret. */
+bool live_is_there(const struct live_file *live)
+{
+	return live->fd >= 0;
+}
+
+/* Safety: reads.  Return: whether there is a header, now in @ret. */
 static bool read_header(const struct live_file *live,
 			struct trace_live_header *ret)
 {
-	if (live->len < TRACE_LIVE_PAGE)
-		return false;
-	memcpy(ret, live->bytes, sizeof(*ret));
-	return memcmp(ret->magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN) == 0;
+	return read_at(live, 0, ret, sizeof(*ret)) &&
+	       memcmp(ret->magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN) == 0;
 }
 
 struct live_owner live_get_owner(const struct live_file *live)
@@ -90,26 +97,22 @@ struct live_owner live_get_owner(const struct live_file *live)
 	if (!read_header(live, &head))
 		return owner;
 	owner.program = (int)head.pid;
-	memcpy(&owner.helper, live->bytes + TRACE_LIVE_HELPER,
-	       sizeof(owner.helper));
+	if (!read_at(live, TRACE_LIVE_HELPER, &owner.helper,
+		     sizeof(owner.helper)))
+		owner.helper = 0;
 	return owner;
 }
 
-/*
- * Reads a slot; what is damaged in it is left out.
- *
- * Safety: pure.  Return: whether something of it is missing in the trace.
- */
-static bool read_slot(const uint8_t *bytes, size_t room,
+/* Safety: reads.  Return: whether there is a slot at @off with something that
+   the trace lacks. */
+static bool read_slot(const struct live_file *live, off_t off, size_t room,
 		      const struct summary *sum, struct slot *ret,
 		      uint64_t *damaged_bytes)
 {
-	const void *words = bytes + TRACE_LIVE_PAGE;
 	struct trace_live_slot slot;
-	struct walk_result walk;
 
-	memcpy(&slot, bytes, sizeof(slot));
-	if (slot.in_use != 1 || !slot.committed_len ||
+	if (!read_at(live, off, &slot, sizeof(slot)) || slot.in_use != 1 ||
+	    !slot.committed_len ||
 	    summary_has(sum, slot.thread, slot.sequence))
 		return false;
 	if (slot.committed_len > room || !slot.thread) {
@@ -119,18 +122,11 @@ static bool read_slot(const uint8_t *bytes, size_t room,
 	*ret = (struct slot){
 		.thread = slot.thread,
 		.sequence = slot.sequence,
-		.input = {
-			.words = words,
-			.len = (size_t)slot.committed_len / sizeof(uint64_t),
-			.from = slot.from,
-			.first_tick = slot.first_tick,
-		},
+		.off = off,
+		.bytes = (size_t)slot.committed_len,
+		.input = { .from = slot.from, .first_tick = slot.first_tick },
 	};
-	walk = walk_records(&ret->input, summary_tick(sum));
-	*damaged_bytes += slot.committed_len - walk.words * sizeof(uint64_t);
-	ret->input.len = walk.words;
-	ret->last_tick = walk.last_tick;
-	return walk.has_from && walk.words > slot.from;
+	return true;
 }
 
 /* Safety: pure.  For qsort(). */
@@ -144,130 +140,206 @@ static int compare_slots(const void *a, const void *b)
 	       (left->sequence < right->sequence);
 }
 
-/* Safety: allocates.  Return: 0 or -errno; free @ret->items. */
-static int read_slots(const struct summary *sum, const struct live_file *live,
-		      struct slots *ret, uint64_t *damaged_bytes)
+/* Safety: reads, allocates.  Return: 0 or -errno; free @ret->items. */
+static int find_slots(const struct live_file *live, const struct summary *sum,
+		      size_t count, size_t stride, struct slots *ret,
+		      uint64_t *damaged_bytes)
 {
-	struct trace_live_header head;
-	size_t room, count;
+	size_t room = stride - TRACE_LIVE_PAGE;
 
-	*ret = (struct slots){.threads = sum->threads};
-	if (!read_header(live, &head) || head.trace_id != sum->trace_id ||
-	    head.version_major != TRACE_VERSION_MAJOR ||
-	    head.slot_stride <= TRACE_LIVE_PAGE ||
-	    head.slot_stride % TRACE_LIVE_PAGE)
-		return -EINVAL;
-	room = head.slot_stride - TRACE_LIVE_PAGE;
-	if (room > COLUMNS_WORDS_MAX * sizeof(uint64_t))
-		return -EINVAL;
-	count = (live->len - TRACE_LIVE_PAGE) / head.slot_stride;
-	if (count > head.slot_count)
-		count = head.slot_count;
 	ret->items = calloc(count ? count : 1, sizeof(*ret->items));
 	if (!ret->items)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		const uint8_t *slot =
-		    live->bytes + TRACE_LIVE_PAGE + i * head.slot_stride;
+		off_t off = (off_t)(TRACE_LIVE_PAGE + i * stride);
+		struct slot *slot = &ret->items[ret->count];
 
-		if (!read_slot(slot, room, sum, &ret->items[ret->count],
-			       damaged_bytes))
+		if (!read_slot(live, off, room, sum, slot, damaged_bytes))
 			continue;
-		if (ret->items[ret->count].thread > ret->threads)
-			ret->threads = ret->items[ret->count].thread;
+		if (slot->thread > ret->threads)
+			ret->threads = slot->thread;
 		ret->count++;
 	}
 	qsort(ret->items, ret->count, sizeof(*ret->items), compare_slots);
 	return 0;
 }
 
-/* Safety: pure.  Return: how many of the @count slots make one chunk; at least
-   one. */
-static size_t count_joined(const struct slot *slots, size_t count)
+/* Safety: as find_slots().  Return: the same. */
+static int read_slots(const struct summary *sum, const struct live_file *live,
+		      struct slots *ret, uint64_t *damaged_bytes)
 {
-	size_t words = slots[0].input.len;
-	size_t n = 1;
+	struct trace_live_header head;
 
-	for (; n < count && n < COLUMNS_BUFFERS_MAX; n++) {
-		const struct slot *last = &slots[n - 1], *next = &slots[n];
-
-		words += next->input.len;
-		if (next->thread != last->thread ||
-		    next->sequence != last->sequence + 1 || next->input.from ||
-		    next->input.first_tick < last->last_tick ||
-		    words > COLUMNS_WORDS_MAX)
-			break;
-	}
-	return n;
+	*ret = (struct slots){.threads = sum->threads};
+	if (!read_header(live, &head) || head.trace_id != sum->trace_id ||
+	    head.version_major != TRACE_VERSION_MAJOR ||
+	    head.slot_stride <= TRACE_LIVE_PAGE ||
+	    head.slot_stride % TRACE_LIVE_PAGE ||
+	    head.slot_stride - TRACE_LIVE_PAGE >
+		COLUMNS_WORDS_MAX * sizeof(uint64_t))
+		return -EINVAL;
+	if (head.slot_count > LIVE_SLOT_MAX)
+		head.slot_count = LIVE_SLOT_MAX;
+	return find_slots(live, sum, head.slot_count, head.slot_stride, ret,
+			  damaged_bytes);
 }
 
+/*
+ * Loads a slot's records; what is damaged in them is left out.
+ *
+ * Safety: reads, allocates.  Return: 0; 1 when nothing of it is missing in the
+ * trace; -ENOMEM.  The caller frees the words of a loaded one.
+ */
+static int load_slot(const struct live_file *live, const struct summary *sum,
+		     struct slot *slot, uint64_t *damaged_bytes)
+{
+	uint64_t *words = malloc(slot->bytes);
+	struct walk_result walk;
+	ssize_t n;
+
+	if (!words)
+		return -ENOMEM;
+	n = pread(live->fd, words, slot->bytes,
+		  slot->off + (off_t)TRACE_LIVE_PAGE);
+	slot->input.words = words;
+	slot->input.len = n < 0 ? 0 : (size_t)n / sizeof(uint64_t);
+	walk = walk_records(&slot->input, summary_tick(sum));
+	*damaged_bytes += slot->bytes - walk.words * sizeof(uint64_t);
+	slot->input.len = walk.words;
+	slot->last_tick = walk.last_tick;
+	if (walk.has_from && walk.words > slot->input.from)
+		return 0;
+	free(words);
+	return 1;
+}
+
+/* Safety: pure.  Return: whether @slot can be in the same chunk. */
+static bool can_join(const struct group *group, const struct slot *slot)
+{
+	const struct slot *last = &group->slots[group->count - 1];
+
+	return group->count < COLUMNS_BUFFERS_MAX &&
+	       slot->thread == last->thread &&
+	       slot->sequence == last->sequence + 1 && !slot->input.from &&
+	       slot->input.first_tick >= last->last_tick &&
+	       group->words + slot->input.len <= COLUMNS_WORDS_MAX;
+}
+
+/* Safety: frees. */
+static void group_clear(struct group *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		union {
+			const uint64_t *in;
+			void *out;
+		} words = {.in = group->slots[i].input.words};
+
+		free(words.out);
+	}
+	group->count = group->words = 0;
+}
+
+/**
+ * struct appending - the trace that grows
+ */
+struct appending {
+	int fd;
+	const struct summary *sum;
+	struct columns *columns;
+	unsigned time_shift;
+	struct slots_result *result;
+};
+
 /* Safety: allocates.  Appends one chunk.  Return: 0 or -errno. */
-static int append(int fd, const struct summary *sum, struct columns *columns,
-		  unsigned time_shift, const struct slot *slots, size_t count)
+static int append(const struct appending *to, const struct group *group)
 {
 	struct part parts[1 + TRACE_COLUMN_COUNT];
 	struct columns_output out;
-	size_t words = 0;
 	struct trace_chunk_header head = {
 		.type = TRACE_CHUNK_COLUMNS,
-		.thread = slots->thread,
-		.sequence = slots->sequence,
-		.buffer_count = (uint32_t)count,
+		.thread = group->slots->thread,
+		.sequence = group->slots->sequence,
+		.buffer_count = (uint32_t)group->count,
 	};
 
-	for (size_t i = 0; i < count; i++) {
-		int err = summary_erase_broken(sum, fd, slots[i].thread,
-					       slots[i].sequence);
+	for (size_t i = 0; i < group->count; i++) {
+		int err = summary_erase_broken(to->sum, to->fd,
+					       group->slots[i].thread,
+					       group->slots[i].sequence);
 
 		if (err)
 			return err;
-		words += slots[i].input.len;
 	}
-	columns_begin(columns, time_shift, words);
-	for (size_t i = 0; i < count; i++)
-		columns_add(columns, &slots[i].input);
-	columns_end(columns, &out);
+	columns_begin(to->columns, to->time_shift, group->words);
+	for (size_t i = 0; i < group->count; i++)
+		columns_add(to->columns, &group->slots[i].input);
+	columns_end(to->columns, &out);
 	head.first_tick = out.first_tick;
 	head.last_tick = out.last_tick;
 	head.event_count = out.event_count;
 	for (size_t i = 0; i < 1 + TRACE_COLUMN_COUNT; i++)
 		parts[i] = (struct part){out.parts[i], out.lens[i]};
-	return chunks_append(fd, &head, parts, 1 + TRACE_COLUMN_COUNT);
+	return chunks_append(to->fd, &head, parts, 1 + TRACE_COLUMN_COUNT);
+}
+
+/* Safety: allocates.  Appends the group, if there is one, and empties it.
+   Return: 0 or -errno. */
+static int append_group(const struct appending *to, struct group *group)
+{
+	int err = 0;
+
+	if (group->count) {
+		err = append(to, group);
+		to->result->chunks += err == 0;
+	}
+	group_clear(group);
+	return err;
 }
 
 /* Safety: allocates.  Return: 0 or -errno. */
-static int append_all(int fd, const struct summary *sum,
-		      const struct slots *slots, struct slots_result *ret)
+static int append_slots(const struct appending *to,
+			const struct live_file *live, struct slots *slots)
 {
-	unsigned time_shift = clock_shift_for(sum->clock == TRACE_CLOCK_TSC,
-					      slots->threads > 1);
-	struct columns *columns = calloc(1, columns_bytes());
-	int err = columns ? 0 : -ENOMEM;
+	struct group group = {0};
+	int err = 0;
 
-	for (size_t i = 0; i < slots->count && err == 0;) {
-		const struct slot *first = &slots->items[i];
-		size_t count = count_joined(first, slots->count - i);
+	for (size_t i = 0; i < slots->count && err >= 0; i++) {
+		struct slot *slot = &slots->items[i];
 
-		err = append(fd, sum, columns, time_shift, first, count);
-		ret->chunks += err == 0;
-		i += count;
+		err = load_slot(live, to->sum, slot,
+				&to->result->damaged_bytes);
+		if (err)
+			continue;
+		if (group.count && !can_join(&group, slot))
+			err = append_group(to, &group);
+		group.slots[group.count++] = *slot;
+		group.words += slot->input.len;
 	}
-	free(columns);
+	if (err >= 0)
+		err = append_group(to, &group);
+	group_clear(&group);
 	return err;
 }
 
 int slots_append(int fd, const struct summary *sum,
 		 const struct live_file *live, struct slots_result *ret)
 {
-	struct slots slots;
+	struct appending to = {.fd = fd, .sum = sum, .result = ret};
+	struct slots slots = {0};
 	int err;
 
 	*ret = (struct slots_result){0};
-	if (!live->bytes)
+	if (!live_is_there(live))
 		return 0;
 	err = read_slots(sum, live, &slots, &ret->damaged_bytes);
-	if (err == 0 && slots.count)
-		err = append_all(fd, sum, &slots, ret);
+	if (err == 0 && slots.count) {
+		to.time_shift =
+		    clock_shift_for(sum->clock == TRACE_CLOCK_TSC,
+				    slots.threads > 1);
+		to.columns = calloc(1, columns_bytes());
+		err = to.columns ? append_slots(&to, live, &slots) : -ENOMEM;
+		free(to.columns);
+	}
 	free(slots.items);
 	return err;
 }

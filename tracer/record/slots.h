@@ -3,24 +3,30 @@
 #ifndef TRACER_RECORD_SLOTS_H
 #define TRACER_RECORD_SLOTS_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct summary;
 
 /**
- * struct live_file - PATH.live, mapped
- * @bytes: NULL when there is none
+ * struct live_file - PATH.live, open for reading
+ * @fd: -1 when there is none
+ *
+ * It is never mapped: a process that has inherited it may cut it off, and a
+ * mapping would then end this one by SIGBUS.
  */
 struct live_file {
-	const uint8_t *bytes;
-	size_t len;
+	int fd;
 };
 
-/* Safety: maps.  Return: 0, also when there is none; or -errno. */
+/* Safety: opens.  Return: 0, also when there is none; or -errno. */
 int live_open(struct live_file *ret, const char *path);
 
+/* Safety: closes; may be called again. */
 void live_close(struct live_file *live);
+
+/* Return: whether there is one.  Safety: pure. */
+bool live_is_there(const struct live_file *live);
 
 /**
  * struct live_owner - processes that write to it, or did
@@ -32,13 +38,13 @@ struct live_owner {
 	int helper;
 };
 
-/* Return: as the file says, zeros where it does not.  Safety: pure. */
+/* Return: as the file says, zeros where it does not.  Safety: reads. */
 struct live_owner live_get_owner(const struct live_file *live);
 
 /**
  * struct slots_result - what was done
  * @chunks:        appended
- * @damaged_bytes: of buffers, left out
+ * @damaged_bytes: of buffers, left out; also where they are not there
  */
 struct slots_result {
 	uint32_t chunks;
