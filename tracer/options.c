@@ -4,11 +4,73 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tracer/log.h"
+#include "tracer/text.h"
+
 /* Valgrind ends the program at a clone() like the helper's. */
 #define VALGRIND_LIBRARY "vgpreload_"
 #define PREFIX "MEMORY_PROFILER_"
 #define CHILD_VARIABLE PREFIX "IS_CHILD=1"
 #define LIBRARY "libmemprof.so"
+
+enum option_kind {
+	OPTION_NO_EFFECT, /* the seed tools' */
+	OPTION_PATH,      /* char[OPTIONS_PATH_MAX] */
+	OPTION_BOOL,      /* bool */
+	OPTION_NUMBER,    /* uint64_t */
+	OPTION_LEVEL,     /* enum log_level */
+	OPTION_VERIFY,    /* enum verify_unwind */
+};
+
+/**
+ * struct option - a variable
+ * @name: without the prefix
+ * @kind: of the value
+ * @at:   its place in struct options
+ */
+struct option {
+	const char *name;
+	enum option_kind kind;
+	size_t at;
+};
+
+#define OPTION(name, kind, member) \
+	{ name, OPTION_##kind, offsetof(struct options, member) }
+#define NO_EFFECT(name) { name, OPTION_NO_EFFECT, 0 }
+
+static const struct option table[] = {
+	OPTION("OUTPUT", PATH, output),
+	OPTION("LOG", LEVEL, log_level),
+	OPTION("LOGFILE", PATH, log_file),
+	OPTION("GRAB_BACKTRACES_ON_FREE", BOOL, free_stacks),
+	OPTION("TRACK_CHILD_PROCESSES", BOOL, children),
+	OPTION("HELPER", BOOL, helper),
+	OPTION("USE_SHADOW_STACK", BOOL, own_unwinder),
+	OPTION("VERIFY_UNWIND", VERIFY, verify_unwind),
+	OPTION("NAME_FILE", PATH, name_file),
+	NO_EFFECT("BACKTRACE_CACHE_SIZE_LEVEL_1"),
+	NO_EFFECT("BACKTRACE_CACHE_SIZE_LEVEL_2"),
+	NO_EFFECT("BASE_SERVER_PORT"),
+	NO_EFFECT("DISABLE_PR_SET_VMA_ANON_NAME"),
+	NO_EFFECT("EMIT_PARTIAL_BACKTRACES"),
+	NO_EFFECT("ENABLE_BROADCAST"),
+	NO_EFFECT("ENABLE_SERVER"),
+	NO_EFFECT("PRECISE_TIMESTAMPS"),
+	NO_EFFECT("USE_PERF_EVENT_OPEN"),
+};
+
+enum {
+	TABLE_COUNT = sizeof(table) / sizeof(table[0]),
+};
+
+static const char *const level_names[] = {"off",  "error", "warn",
+					  "info", "debug", "trace"};
+
+enum {
+	LEVEL_COUNT = sizeof(level_names) / sizeof(level_names[0]),
+};
+
+static const char *const verify_names[] = {"0", "libunwind", "libgcc"};
 
 struct options options = {
     .output = "memory-profiling_%e_%t_%p.dat",
@@ -17,6 +79,10 @@ struct options options = {
     .own_unwinder = true,
     .helper = true,
 };
+
+/* What the environment said, where that was something. */
+static const char *given[TABLE_COUNT];
+static bool is_wrong[TABLE_COUNT];
 
 /* ld.so's note of where the stack began; exported since glibc 2.1. */
 extern void *__libc_stack_end;
@@ -41,13 +107,15 @@ static const char *match_variable(const char *entry, const char *name)
 	return entry + len + 1;
 }
 
-/* Safety: pure.  A value that is too long is ignored, as the manual says. */
-static void set_path(char *path, const char *value)
+/* Safety: pure.  Return: whether @value fits; if not @path stays. */
+static bool parse_path(const char *value, char *path)
 {
 	size_t len = strlen(value);
 
-	if (len < OPTIONS_PATH_MAX)
-		memcpy(path, value, len + 1);
+	if (len >= OPTIONS_PATH_MAX)
+		return false;
+	memcpy(path, value, len + 1);
+	return true;
 }
 
 /* Safety: pure. */
@@ -56,14 +124,30 @@ static bool parse_bool(const char *value)
 	return strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
 }
 
+/* Safety: pure.  Return: whether @value is a decimal number up to @max. */
+static bool parse_number(const char *value, uint64_t max, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (!*value)
+		return false;
+	for (; *value; value++) {
+		if (*value < '0' || *value > '9' ||
+		    __builtin_mul_overflow(n, 10u, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*value - '0'), &n))
+			return false;
+	}
+	if (n > max)
+		return false;
+	*ret = n;
+	return true;
+}
+
 /* Safety: pure. */
 static enum log_level parse_level(const char *value)
 {
-	static const char *const names[] = {"off",  "error", "warn",
-					    "info", "debug", "trace"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(value, names[i]) == 0)
+	for (size_t i = 0; i < LEVEL_COUNT; i++)
+		if (strcmp(value, level_names[i]) == 0)
 			return (enum log_level)i;
 	return LOG_OFF;
 }
@@ -78,37 +162,116 @@ static enum verify_unwind parse_verify(const char *value)
 	return VERIFY_NONE;
 }
 
+/* Safety: pure. */
+static void *get_place(const struct option *option)
+{
+	return (char *)&options + option->at;
+}
+
+/* Safety: pure.  Return: false when @value is none; the option stays. */
+static bool set(const struct option *option, const char *value)
+{
+	void *place = get_place(option);
+
+	switch (option->kind) {
+	case OPTION_PATH:
+		return parse_path(value, place);
+	case OPTION_BOOL:
+		*(bool *)place = parse_bool(value);
+		return true;
+	case OPTION_NUMBER:
+		return parse_number(value, UINT64_MAX, place);
+	case OPTION_LEVEL:
+		*(enum log_level *)place = parse_level(value);
+		return true;
+	case OPTION_VERIFY:
+		*(enum verify_unwind *)place = parse_verify(value);
+		return true;
+	case OPTION_NO_EFFECT:
+		break;
+	}
+	return true;
+}
+
+/* Safety: pure.  @entry is "NAME=value", without the prefix. */
+static void read_variable(const char *entry)
+{
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		const char *value = match_variable(entry, table[i].name);
+
+		if (!value)
+			continue;
+		given[i] = value;
+		is_wrong[i] = !set(&table[i], value);
+	}
+}
+
 void options_read(char **envp)
 {
+	bool has_valgrind = false;
 	const char *value;
 
 	for (; *envp; envp++) {
-		if ((value = match_variable(*envp, PREFIX "OUTPUT")))
-			set_path(options.output, value);
-		else if ((value = match_variable(*envp, PREFIX "LOG")))
-			options.log_level = parse_level(value);
-		else if ((value = match_variable(*envp, PREFIX "LOGFILE")))
-			set_path(options.log_file, value);
-		else if ((value = match_variable(*envp, PREFIX "NAME_FILE")))
-			set_path(options.name_file, value);
-		else if ((value = match_variable(*envp, PREFIX
-						 "GRAB_BACKTRACES_ON_FREE")))
-			options.free_stacks = parse_bool(value);
-		else if ((value = match_variable(*envp, PREFIX
-						 "TRACK_CHILD_PROCESSES")))
-			options.children = parse_bool(value);
-		else if ((value =
-			      match_variable(*envp, PREFIX "USE_SHADOW_STACK")))
-			options.own_unwinder = parse_bool(value);
-		else if ((value =
-			      match_variable(*envp, PREFIX "VERIFY_UNWIND")))
-			options.verify_unwind = parse_verify(value);
-		else if ((value = match_variable(*envp, PREFIX "HELPER")))
-			options.helper &= parse_bool(value);
+		if (strncmp(*envp, PREFIX, sizeof(PREFIX) - 1) == 0)
+			read_variable(*envp + sizeof(PREFIX) - 1);
 		else if ((value = match_variable(*envp, "LD_PRELOAD")))
-			options.helper &= !strstr(value, VALGRIND_LIBRARY);
-		else if (strcmp(*envp, CHILD_VARIABLE) == 0)
+			has_valgrind = strstr(value, VALGRIND_LIBRARY);
+		if (strcmp(*envp, CHILD_VARIABLE) == 0)
 			options.is_child = options.children = true;
+	}
+	options.helper &= !has_valgrind;
+}
+
+/* Safety: pure.  Appends the option's present value. */
+static void add_value(struct text *out, const struct option *option)
+{
+	const void *place = get_place(option);
+
+	switch (option->kind) {
+	case OPTION_PATH:
+		text_add(out, place);
+		break;
+	case OPTION_BOOL:
+		text_add_uint(out, *(const bool *)place);
+		break;
+	case OPTION_NUMBER:
+		text_add_uint(out, *(const uint64_t *)place);
+		break;
+	case OPTION_LEVEL:
+		text_add(out, level_names[*(const enum log_level *)place]);
+		break;
+	case OPTION_VERIFY:
+		text_add(out, verify_names[*(const enum verify_unwind *)place]);
+		break;
+	case OPTION_NO_EFFECT:
+		break;
+	}
+}
+
+void options_log(void)
+{
+	static char line[OPTIONS_PATH_MAX + 64]; /* not on the program's stack */
+
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		const struct option *option = &table[i];
+		struct text out = text_init(line, sizeof(line));
+
+		if (option->kind == OPTION_NO_EFFECT && !given[i])
+			continue;
+		text_add(&out, PREFIX);
+		text_add(&out, option->name);
+		if (is_wrong[i])
+			log_line(LOG_WARN, line,
+				 "has a value that it cannot have; ignored", 0);
+		text_add_char(&out, '=');
+		if (option->kind != OPTION_NO_EFFECT)
+			add_value(&out, option);
+		else
+			text_add(&out, given[i]);
+		log_line(LOG_INFO, line,
+			 option->kind == OPTION_NO_EFFECT ? "(has no effect)"
+							  : NULL,
+			 0);
 	}
 }
 

@@ -78,6 +78,14 @@ struct program_start program_start_get(void);
 void options_read(char **envp);
 
 /*
+ * Says on the log what the options are, and which variables have values that
+ * they cannot have.
+ *
+ * Safety: once, after log_init().  errno: untouched.
+ */
+void options_log(void);
+
+/*
  * Takes this library out of LD_PRELOAD, so that programs started by this one
  * are not traced, but leaves a user's other libraries there.  With
  * @options.children marks the environment as a traced process's instead.

@@ -112,6 +112,7 @@ static bool start_trace(void)
 		return false;
 	clock_init();
 	log_init();
+	options_log();
 	modules_init();
 	if (!map_state_page())
 		return false;

@@ -67,8 +67,8 @@ def record_options():
 
 
 def tracer_variables():
-    names = re.findall(r'(?<!define )PREFIX\s+"(\w[^"=]*)',
-                       read("tracer/options.c"))
+    names = re.findall(r'(?:(?<!define )PREFIX\s+|OPTION\(|NO_EFFECT\()'
+                       r'"(\w[^"=]*)', read("tracer/options.c"))
     return sorted("MEMORY_PROFILER_" + name for name in set(names))
 
 
