@@ -92,7 +92,7 @@ const struct figure *scope_note(const struct scope *scope, const char *id,
  * empty cells by the next table_row().
  */
 struct table_maker {
-	const struct figure_column *columns; /* static storage */
+	const struct figure_column *columns; /* static, or owned by the arena */
 	size_t column_count;
 	struct {
 		struct cell *items;

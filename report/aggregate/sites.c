@@ -28,8 +28,8 @@ struct sites {
 	uint64_t quality_bytes[SYMBOL_QUALITY_COUNT];
 };
 
-/* How far above an unnamed frame a wrapper is looked for. */
-enum { UNNAMED_MAX = 3 };
+/* UNNAMED_MAX: how far above an unnamed frame a wrapper is looked for. */
+enum { UNNAMED_MAX = 3, SITE_COLUMNS = 10 };
 
 /*
  * Functions that programs do not think of as the ones that allocate: the
@@ -192,18 +192,51 @@ static int compare_sites(const void *a, const void *b, void *context)
 	return (x->frame->id > y->frame->id) - (x->frame->id < y->frame->id);
 }
 
-static const struct figure_column site_columns[] = {
-	{ "function", "Function", "call_site", CELL_TEXT },
-	{ "location", "Location", NULL, CELL_TEXT },
-	{ "module", "Module", NULL, CELL_TEXT },
-	{ "peak_bytes", "At the peak", "peak_share", CELL_BYTES },
-	{ "leaked_bytes", "Leaked", "leaked", CELL_BYTES },
-	{ "allocated_bytes", "Allocated", "allocated_bytes", CELL_BYTES },
-	{ "allocations", "Allocations", "allocations", CELL_COUNT },
-	{ "temporary", "Temporary", "temporary", CELL_COUNT },
-	{ "share", "Share", NULL, CELL_RATIO },
-	{ "backtraces", "Backtraces", "backtrace", CELL_COUNT },
+/* How a table by each cost is called, and its columns of the cost and of the
+   cost's share. */
+static const struct site_table {
+	const char *title;
+	const char *main_key;
+	const char *share_label;
+} site_tables[SITE_COST_COUNT] = {
+	[SITE_PEAK_BYTES] = { "Top call sites at the peak", "peak_bytes",
+			      "Of the peak" },
+	[SITE_LEAKED_BYTES] = { "Top call sites by leaked bytes",
+				"leaked_bytes", "Of all leaked" },
+	[SITE_ALLOCATED_BYTES] = { "Top call sites by allocated bytes",
+				   "allocated_bytes", "Of all allocated" },
+	[SITE_ALLOCATIONS] = { "Top call sites by number of allocations",
+			       "allocations", "Of all allocations" },
+	[SITE_TEMPORARY] = { "Top call sites by temporary allocations",
+			     "temporary", "Of all temporary" },
 };
+
+/* Return: the columns of a table by @cost, owned by the arena; NULL when out of
+   memory. */
+static const struct figure_column *site_columns(const struct scope *scope,
+						enum site_cost cost)
+{
+	const struct figure_column columns[SITE_COLUMNS] = {
+		{ "function", "Function", "call_site", CELL_TEXT },
+		{ "location", "Location", NULL, CELL_TEXT },
+		{ "module", "Module", NULL, CELL_TEXT },
+		{ "peak_bytes", "At the peak", "peak_share", CELL_BYTES },
+		{ "leaked_bytes", "Leaked", "leaked", CELL_BYTES },
+		{ "allocated_bytes", "Allocated", "allocated_bytes",
+		  CELL_BYTES },
+		{ "allocations", "Allocations", "allocations", CELL_COUNT },
+		{ "temporary", "Temporary", "temporary", CELL_COUNT },
+		{ "share", site_tables[cost].share_label, "share",
+		  CELL_RATIO },
+		{ "backtraces", "Backtraces", "backtrace", CELL_COUNT },
+	};
+	struct figure_column *copy =
+		arena_array(scope->arena, SITE_COLUMNS, sizeof(*copy));
+
+	if (copy)
+		memcpy(copy, columns, sizeof(columns));
+	return copy;
+}
 
 static void add_site(struct table_maker *table, const struct scope *scope,
 		     const struct site *site, enum site_cost cost,
@@ -226,14 +259,6 @@ static void add_site(struct table_maker *table, const struct scope *scope,
 	table_add(table, cell_ratio(scope_ratio(site->cost[cost], total)));
 	table_add(table, cell_count(site->groups));
 }
-
-static const char *const site_titles[SITE_COST_COUNT] = {
-	[SITE_PEAK_BYTES] = "Top call sites at the peak",
-	[SITE_LEAKED_BYTES] = "Top call sites by leaked bytes",
-	[SITE_ALLOCATED_BYTES] = "Top call sites by allocated bytes",
-	[SITE_ALLOCATIONS] = "Top call sites by number of allocations",
-	[SITE_TEMPORARY] = "Top call sites by temporary allocations",
-};
 
 static void add_sorted(struct table_maker *table, const struct sites *sites,
 		       const struct scope *scope, enum site_cost cost,
@@ -267,13 +292,19 @@ const struct figure *sites_top(const struct sites *sites,
 	char shown[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
 	struct table_maker table;
 	struct figure *figure;
+	const struct figure_column *columns = site_columns(scope, cost);
 	size_t total = 0;
 
-	table_init(&table, site_columns,
-		   sizeof(site_columns) / sizeof(site_columns[0]));
+	if (!columns)
+		return NULL;
+	table_init(&table, columns, SITE_COLUMNS);
 	add_sorted(&table, sites, scope, cost, rows, &total);
-	figure = table_finish(&table, scope, id, site_titles[cost]);
-	if (!figure || figure->table.row_count == total)
+	figure = table_finish(&table, scope, id, site_tables[cost].title);
+	if (!figure)
+		return NULL;
+	figure->table.main_key = site_tables[cost].main_key;
+	figure->table.share_key = "share";
+	if (figure->table.row_count == total)
 		return figure;
 	units_format_count(shown, sizeof(shown), figure->table.row_count);
 	units_format_count(all, sizeof(all), total);

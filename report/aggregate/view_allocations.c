@@ -34,20 +34,20 @@ static void add_deallocation(struct table_maker *table,
 			     const struct record *record)
 {
 	const struct run *run = scope->run;
-	double end = run_seconds(run, record->free_tick);
 
 	if (record_is_leaked(record)) {
 		for (int i = 0; i < 4; i++)
 			table_add(table, cell_none());
 		return;
 	}
-	table_add(table, cell_seconds(end));
+	table_add(table, cell_seconds(run_seconds(run, record->free_tick)));
 	table_add(table, cell_id(record->free_thread));
 	table_add(table, record->free_call
 			 ? cell_text(event_call_name(record->free_call))
 			 : cell_none());
 	table_add(table,
-		  cell_seconds(end - run_seconds(run, record->alloc_tick)));
+		  cell_seconds(run_span(run, record->alloc_tick,
+					record->free_tick)));
 }
 
 static void add_allocation(struct table_maker *table, const struct scope *scope,

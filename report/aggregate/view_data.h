@@ -48,6 +48,23 @@ struct view {
 	uint64_t peak_order;
 };
 
+/* One group in the order of a view.  @key: what it is sorted by. */
+struct group_row {
+	uint32_t number;
+	uint64_t key;
+};
+
+struct groups;
+
+/* Return: the groups that something matched of, in order, owned by the caller;
+   NULL when out of memory. */
+struct group_row *view_sort_groups(const struct view *view,
+				   const struct groups *groups,
+				   size_t *ret_count);
+
+/* Return: whether that order is the falling one. */
+bool view_groups_fall(const struct view *view);
+
 /* Names @figure "view.NAME.PART" and puts facts beside its rows: the view, how
    many rows there are, how many are shown, what matched.  NULL when out of
    memory. */

@@ -5,14 +5,6 @@
 #include "report/engine/engine.h"
 #include "report/event/run.h"
 
-enum { TOP_GROUPS = 10 };
-
-/* One group with both halves of what it is sorted by. */
-struct group_row {
-	uint32_t number;
-	uint64_t key;
-};
-
 static uint64_t group_sort_key(const struct view *view,
 			       const struct view_group *matched,
 			       const struct group *all)
@@ -68,16 +60,20 @@ static int compare_group_rows(const void *a, const void *b, void *descending)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Return: rows in order, owned by the caller; NULL when out of memory. */
-static struct group_row *sorted_groups(const struct view *view,
-				       const struct groups *groups,
-				       size_t *ret_count)
+bool view_groups_fall(const struct view *view)
+{
+	return view->options.has_order
+		       ? view->options.order == SORT_DESCENDING
+		       : !sorts_groups(view->options.sort_by);
+}
+
+struct group_row *view_sort_groups(const struct view *view,
+				   const struct groups *groups,
+				   size_t *ret_count)
 {
 	struct group_row *rows =
 		calloc(view->totals.groups + 1, sizeof(*rows));
-	bool descending = view->options.has_order
-				  ? view->options.order == SORT_DESCENDING
-				  : !sorts_groups(view->options.sort_by);
+	bool descending = view_groups_fall(view);
 	size_t count = 0;
 
 	if (!rows)
@@ -125,8 +121,6 @@ static void add_group_half(struct table_maker *table, const struct scope *scope,
 			   const struct view_group *half)
 {
 	const struct run *run = scope->run;
-	double first = run_seconds(run, half->first_tick);
-	double last = run_seconds(run, half->last_tick);
 
 	table_add(table, cell_bytes(half->bytes));
 	table_add(table, run->has_usable ? cell_bytes(half->usable)
@@ -137,9 +131,10 @@ static void add_group_half(struct table_maker *table, const struct scope *scope,
 	table_add(table, cell_count(half->temporary_count));
 	table_add(table, cell_bytes(half->min_size));
 	table_add(table, cell_bytes(half->max_size));
-	table_add(table, cell_seconds(first));
-	table_add(table, cell_seconds(last));
-	table_add(table, cell_seconds(last - first));
+	table_add(table, cell_seconds(run_seconds(run, half->first_tick)));
+	table_add(table, cell_seconds(run_seconds(run, half->last_tick)));
+	table_add(table, cell_seconds(run_span(run, half->first_tick,
+					       half->last_tick)));
 }
 
 static void add_group(struct table_maker *table, const struct scope *scope,
@@ -178,7 +173,7 @@ const struct figure *view_groups(const struct view *view,
 	const struct groups *groups = engine_groups(scope->engine);
 	struct table_maker table;
 	size_t count = 0;
-	struct group_row *rows = sorted_groups(view, groups, &count);
+	struct group_row *rows = view_sort_groups(view, groups, &count);
 
 	if (!rows)
 		return NULL;
@@ -189,49 +184,6 @@ const struct figure *view_groups(const struct view *view,
 		add_group(&table, scope,
 			  &view->groups.items[rows[i].number],
 			  &groups->items[rows[i].number]);
-	free(rows);
-	return view_rows_finish(view, scope, &table, "groups",
-				view->totals.groups);
-}
-
-const struct figure *view_top_groups(const struct view *view,
-				     const struct scope *scope)
-{
-	static const struct figure_column columns[] = {
-		{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
-		{ "size", "Allocated", "allocated_bytes", CELL_BYTES },
-		{ "share", "Of the view", NULL, CELL_RATIO },
-		{ "allocated_count", "Allocations", "allocations", CELL_COUNT },
-		{ "leaked_size", "Never freed", "leaked", CELL_BYTES },
-		{ "temporary_count", "Temporary", "temporary", CELL_COUNT },
-		{ "min_timestamp", "First", NULL, CELL_SECONDS },
-		{ "max_timestamp", "Last", NULL, CELL_SECONDS },
-	};
-	struct table_maker table;
-	size_t count = 0;
-	struct group_row *rows =
-		sorted_groups(view, engine_groups(scope->engine), &count);
-
-	if (!rows)
-		return NULL;
-	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
-	for (size_t i = 0; i < count && i < TOP_GROUPS; i++) {
-		const struct view_group *group =
-			&view->groups.items[rows[i].number];
-
-		table_row(&table);
-		table_add(&table, cell_stack(scope_stack(scope, group->stack)));
-		table_add(&table, cell_bytes(group->bytes));
-		table_add(&table, cell_ratio(scope_ratio(group->bytes,
-							 view->totals.bytes)));
-		table_add(&table, cell_count(group->count));
-		table_add(&table, cell_bytes(group->leaked_bytes));
-		table_add(&table, cell_count(group->temporary_count));
-		table_add(&table, cell_seconds(run_seconds(scope->run,
-							   group->first_tick)));
-		table_add(&table, cell_seconds(run_seconds(scope->run,
-							   group->last_tick)));
-	}
 	free(rows);
 	return view_rows_finish(view, scope, &table, "groups",
 				view->totals.groups);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/event/run.h"
 
+#include <math.h>
 #include <string.h>
 
 void run_done(struct run *run)
@@ -15,6 +16,14 @@ double run_seconds(const struct run *run, uint64_t tick)
 	if (tick <= run->first_tick)
 		return 0;
 	return (double)(tick - run->first_tick) * run->tick_ns * 1e-9;
+}
+
+double run_span(const struct run *run, uint64_t from, uint64_t to)
+{
+	double span = round(run_seconds(run, to) * 1e9) -
+		      round(run_seconds(run, from) * 1e9);
+
+	return span > 0 ? span / 1e9 : 0;
 }
 
 double run_duration(const struct run *run)

@@ -94,6 +94,10 @@ void run_done(struct run *run);
 /* Return: seconds from the start of the run; negative never. */
 double run_seconds(const struct run *run, uint64_t tick);
 
+/* Return: seconds from @from to @to, 0 if @to is not later: the difference of
+   both as they are written, rounded to nanoseconds. */
+double run_span(const struct run *run, uint64_t from, uint64_t to);
+
 /* Return: length of the run in seconds. */
 double run_duration(const struct run *run);
 

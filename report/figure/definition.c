@@ -52,8 +52,10 @@ const struct definition definitions[] = {
 	{ "group", "Group",
 	  "All allocations with the same backtrace." },
 	{ "backtrace", "Backtrace",
-	  "The call stack at the moment of the call, outermost function "
-	  "first." },
+	  "The call stack at the moment of the call. Pages, text and CSV begin "
+	  "with its innermost function, the one that called the allocator; "
+	  "JSON, folded stacks, trees and flamegraphs with the outermost, the "
+	  "program's entry." },
 	{ "completeness", "Completeness",
 	  "Whether everything the program did is in the trace: events the "
 	  "tracer lost, damaged parts of the file, a missing end." },
@@ -73,8 +75,17 @@ const struct definition definitions[] = {
 	{ "rss", "Resident memory",
 	  "Physical memory of the whole process as the kernel counts it, code, "
 	  "stacks, allocator overhead and the tracer included." },
+	{ "peak_rss", "Peak resident memory",
+	  "The most that the kernel counted for the whole process (its high "
+	  "water mark, ru_maxrss) up to the end of the run; the curve of "
+	  "resident memory is of samples, between which it can have been "
+	  "higher. The largest sample where the run's end is not in the "
+	  "trace." },
 	{ "threads", "Threads", "Threads that made at least one event." },
-	{ "events", "Events", "Everything recorded: allocations, frees, maps." },
+	{ "events", "Events",
+	  "Everything recorded, each once: allocations, frees, reallocs, calls "
+	  "of mmap, munmap, mremap and mallopt, markers, and the samples of "
+	  "resident memory that the tracer takes itself." },
 	{ "events_lost", "Lost events",
 	  "Calls the tracer saw but could not record, for the reason given." },
 	{ "trace_bytes", "Trace size", "Size of the trace file." },
@@ -85,6 +96,9 @@ const struct definition definitions[] = {
 	  "Allocations at an address whose earlier block was never seen freed: "
 	  "its free was lost or not traced. The earlier block counts as freed "
 	  "at that moment." },
+	{ "share", "Share",
+	  "The row's part of the sum over the whole run, or over all that "
+	  "passes the view, of what the rows are sorted by." },
 	{ "lifetime", "Lifetime",
 	  "From the allocation to the call that freed it." },
 	{ "size_class", "Requested size",

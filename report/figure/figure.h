@@ -117,6 +117,10 @@ struct figure_row_source {
  * @cells: row after row, column_count each; NULL where they come from @source
  * @source: NULL, or where rows come from one by one: single allocations, which
  *         are never part of a page
+ * @main_key: key of the column that the table is about: rows are in the order of
+ *         its values, falling unless @main_rises; NULL if there is none
+ * @share_key: key of the column of ratios that are shares of the main column's
+ *         whole, NULL if there is none
  * @shares_stacks: many rows have the same backtraces: where repeating them
  *         would take much room, rows give numbers and each backtrace stands
  *         once
@@ -131,6 +135,9 @@ struct figure_table {
 	const struct cell *cells;
 	const struct figure_row_source *source;
 	size_t row_count;
+	const char *main_key;
+	const char *share_key;
+	bool main_rises;
 	bool shares_stacks;
 	bool is_histogram;
 };

@@ -3,12 +3,15 @@
  * A tree as text.  Only where a function has several callees does the drawing
  * step to the right; a chain of single callees runs straight down:
  *
- *	     SIZE  COUNT   SHARE  FUNCTION
- *	 12.0 KiB    100   100 %  all
- *	 12.0 KiB    100   100 %  main [main.c:12]
- *	 8.00 KiB     60  66.7 %  ├ read_all [read.c:7]
- *	 8.00 KiB     60  66.7 %  │ read_one [read.c:31]
- *	 4.00 KiB     40  33.3 %  └ write_all [write.c:9]
+ *	     SIZE   SHARE  COUNT  FUNCTION
+ *	 12.0 KiB   100 %    100  all
+ *	 12.0 KiB   100 %    100  main [main.c:12]
+ *	 8.00 KiB  66.7 %     60  ├ read_all [read.c:7]
+ *	 8.00 KiB  66.7 %     60  │ read_one [read.c:31]
+ *	 4.00 KiB  33.3 %     40  └ write_all [write.c:9]
+ *
+ * The first number is what rows are sorted by and what shares are of; in a tree
+ * of counts it is the count, and the size stands behind.
  */
 #include "report/output/artifact.h"
 
@@ -96,6 +99,17 @@ static void write_bars(const struct tree_drawing *draw, bool is_branch)
 		sink_printf(draw->out, "+%zu ", count - shown);
 }
 
+static void write_columns(const struct tree_drawing *draw, const char *size,
+			  const char *count, const char *share)
+{
+	if (draw->tree->by_count)
+		sink_printf(draw->out, "%*s  %*s  %*s  ", draw->count_columns,
+			    count, SHARE_COLUMNS, share, SIZE_COLUMNS, size);
+	else
+		sink_printf(draw->out, "%*s  %*s  %*s  ", SIZE_COLUMNS, size,
+			    SHARE_COLUMNS, share, draw->count_columns, count);
+}
+
 static void write_numbers(const struct tree_drawing *draw,
 			  const struct figure_node *node)
 {
@@ -109,8 +123,7 @@ static void write_numbers(const struct tree_drawing *draw,
 	units_format_count(count, sizeof(count), node->total_count);
 	units_format_ratio(share, sizeof(share),
 			   all ? (double)cost / (double)all : 0);
-	sink_printf(draw->out, "%*s  %*s  %*s  ", SIZE_COLUMNS, bytes,
-		    draw->count_columns, count, SHARE_COLUMNS, share);
+	write_columns(draw, bytes, count, share);
 }
 
 static void write_row(const struct tree_drawing *draw, uint32_t index,
@@ -199,11 +212,14 @@ static int write_rows(struct tree_drawing *draw)
 	return branch < 0 ? branch : error;
 }
 
-static void write_head(struct tree_drawing *draw, const struct figure *figure)
+/* "NAME: 12.0 KiB (12,288 bytes) in 100 allocations", or by count
+   "NAME: 100 allocations of 12.0 KiB (12,288 bytes)". */
+static void write_total(struct tree_drawing *draw, const struct figure *figure)
 {
 	const struct figure_tree *tree = &figure->tree;
 	const struct figure_node none = { 0 };
 	const struct figure_node *root = tree->node_count ? tree->nodes : &none;
+	const char *plural = root->total_count == 1 ? "" : "s";
 	char human[UNITS_TEXT_SIZE], exact[UNITS_TEXT_SIZE];
 	char count[UNITS_TEXT_SIZE];
 	int columns;
@@ -216,11 +232,22 @@ static void write_head(struct tree_drawing *draw, const struct figure *figure)
 		columns < COUNT_COLUMNS_MIN ? COUNT_COLUMNS_MIN : columns;
 	if (*figure->title)
 		sink_printf(draw->out, "%s: ", figure->title);
-	sink_printf(draw->out, "%s (%s bytes) in %s allocation%s\n", human,
-		    exact, count, root->total_count == 1 ? "" : "s");
+	if (tree->by_count)
+		sink_printf(draw->out, "%s allocation%s of %s (%s bytes)\n",
+			    count, plural, human, exact);
+	else
+		sink_printf(draw->out, "%s (%s bytes) in %s allocation%s\n",
+			    human, exact, count, plural);
+}
+
+static void write_head(struct tree_drawing *draw, const struct figure *figure)
+{
+	const struct figure_tree *tree = &figure->tree;
+
+	write_total(draw, figure);
 	if (figure->caption)
 		sink_printf(draw->out, "%s\n", figure->caption);
-	sink_printf(draw->out, "Sorted by %s; %s.\n",
+	sink_printf(draw->out, "Sorted by %s, SHARE of the same; %s.\n",
 		    tree->cost_label
 			    ? tree->cost_label
 			    : (tree->by_count ? "allocations" : "bytes"),
@@ -229,9 +256,9 @@ static void write_head(struct tree_drawing *draw, const struct figure *figure)
 	if (draw->least)
 		sink_puts(draw->out, "Functions below 0.05 % of the total are "
 				     "summed; the folded stacks have all.\n");
-	sink_printf(draw->out, "\n%*s  %*s  %*s  %s\n", SIZE_COLUMNS, "SIZE",
-		    draw->count_columns, "COUNT", SHARE_COLUMNS, "SHARE",
-		    "FUNCTION");
+	sink_puts(draw->out, "\n");
+	write_columns(draw, "SIZE", "COUNT", "SHARE");
+	sink_puts(draw->out, "FUNCTION\n");
 }
 
 static int render(const struct figure *figure, struct sink *out,

@@ -18,13 +18,14 @@ static const char *kind_class(enum cell_kind kind)
 	return kind == CELL_STACK ? "wide" : "words";
 }
 
+/* @sort: NULL unless rows are in this column's order. */
 static void column_write(struct html *html, const struct figure_column *column,
-			 bool is_sorted)
+			 const char *sort)
 {
 	html_open(html, "th", kind_class(column->kind));
 	html_attr(html, "scope", "col");
-	if (is_sorted)
-		html_attr(html, "aria-sort", "descending");
+	if (sort)
+		html_attr(html, "aria-sort", sort);
 	html_term(html, column->label, column->definition);
 	html_close(html);
 }
@@ -32,13 +33,15 @@ static void column_write(struct html *html, const struct figure_column *column,
 static void head_write(struct html *html, const struct figure_table *table,
 		       const struct table_layout *layout)
 {
+	const char *sort = layout->main_rises ? "ascending" : "descending";
+
 	html_open(html, "thead", NULL);
 	html_open(html, "tr", NULL);
 	if (layout->heading != TABLE_NO_COLUMN)
-		column_write(html, &table->columns[layout->heading], false);
+		column_write(html, &table->columns[layout->heading], NULL);
 	for (size_t i = 0; i < layout->count; i++)
 		column_write(html, &table->columns[layout->order[i]],
-			     layout->order[i] == layout->main);
+			     layout->order[i] == layout->main ? sort : NULL);
 	html_close(html);
 	html_close(html);
 	html_break(html);

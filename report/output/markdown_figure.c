@@ -95,11 +95,10 @@ static size_t histogram_order(const struct figure_table *table, size_t *ret)
 /* What the table is about, what it is of, the rest. */
 static size_t columns_order(const struct table_layout *layout, size_t *ret)
 {
-	bool has_main = layout->main != TABLE_NO_COLUMN;
 	size_t count = 0;
 	size_t next = 0;
 
-	while (has_main && next < layout->count && next < 2)
+	while (next < layout->lead)
 		ret[count++] = layout->order[next++];
 	if (layout->heading != TABLE_NO_COLUMN)
 		ret[count++] = layout->heading;

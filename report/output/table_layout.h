@@ -4,7 +4,7 @@
  *
  * A table has one column that names its rows: its first text or stack.  Beside
  * a function stand its place and module, smaller.  The numbers begin with the
- * one that the table is about, and its share of the whole.
+ * one that the figure says it is about, and its share of the whole.
  *
  * Layer: output, private to the pages.
  */
@@ -27,24 +27,22 @@ enum { TABLE_COLUMNS_MAX = 64, TABLE_DETAILS_MAX = 4 };
  * @heading:   the one that names rows, or TABLE_NO_COLUMN
  * @details:   shown within @heading, @detail_count of them
  * @main:      the one that the rows are sorted by, or TABLE_NO_COLUMN
- * @order:     all others, @main first, numbers before texts; @count of them
+ * @main_rises: lowest first
+ * @order:     all others, @count of them: @main and its share, numbers, texts
+ * @lead:      how many of them are @main and its share
  */
 struct table_layout {
 	size_t heading;
 	size_t details[TABLE_DETAILS_MAX];
 	size_t detail_count;
 	size_t main;
+	bool main_rises;
 	size_t order[TABLE_COLUMNS_MAX];
 	size_t count;
+	size_t lead;
 };
 
-/**
- * table_layout_compute() - lay @table out
- *
- * @ret->main is the column in whose proportion the table's first ratio is,
- * since a share is a share of what a table is about; without one, the first
- * number; in both cases only if its values never rise.
- */
+/* Lays @table out: as it says, whatever its values are. */
 void table_layout_compute(struct table_layout *ret,
 			  const struct figure_table *table);
 

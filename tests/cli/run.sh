@@ -338,6 +338,24 @@ test_queries() {
 	groups 'sort_by=all.max_total_usage_first_seen_at' \
 		'5016/5016 2500/2500 6000/6000 64/64'
 	groups 'sort_by=all.interval&order=dsc&count=2' '5016/5016 2500/2500'
+	test_page_order
+}
+
+# What pages sort rows by stands first, then its share, whatever the values are.
+test_page_order() {
+	local by
+
+	for by in only_matched.allocated_count only_matched.size all.interval; do
+		printf '[report]\npages = markdown\n[view v]\n%s\n' \
+			"lifetime = only_temporary
+artifacts = groups
+sort_by = $by
+order = dsc" >"$work/order.ini"
+		expect "page-order-$by" "memprof-report --quiet --spec order.ini \
+			-o order t.dat; sed -n '/Top groups/,\$p' order/report.md |
+			grep '^| '| head -n 4"
+	done
+	expect page-order-sites "grep -B1 -A2 '^| ---: | ---: | ---' order/report.md"
 }
 
 write_specs() {

@@ -238,6 +238,8 @@ static const struct figure *top_make(struct arena *arena, const char *id,
 	figure->table.column_count = COUNT(columns);
 	figure->table.cells = cells;
 	figure->table.row_count = rows;
+	figure->table.main_key = columns[cost].key;
+	figure->table.share_key = "share";
 	if (rows)
 		figure->caption = need(arena_printf(
 			arena, "%zu of 1,234 call sites.", rows));
@@ -438,7 +440,7 @@ static const struct figure *summary_make(struct arena *arena, const char *id)
 		  { .kind = CELL_COUNT, .count = 19 } },
 		{ "matched_bytes", "Allocated", "allocated_bytes",
 		  { .kind = CELL_BYTES, .count = 74040 } },
-		{ "matched_leaked_count", "Never freed", "leaked",
+		{ "matched_leaked_count", "Blocks never freed", "leaked",
 		  { .kind = CELL_COUNT, .count = 19 } },
 		{ "matched_leaked_bytes", "Bytes never freed", "leaked",
 		  { .kind = CELL_BYTES, .count = 74040 } },

@@ -244,9 +244,9 @@ static void test_tree_takes_small_together(void **state)
 	nodes[WIDTH + 3] = (struct sample_node){ 2, &frame_f, 10, 1 };
 	text = render("tree", sample_tree(&arena, nodes, WIDTH + 4, false));
 	assert_non_null(strstr(text, "  ├ f(int)\n"));
-	assert_non_null(strstr(text, "     10 B      1  <0.01 %  │ (1 function "
+	assert_non_null(strstr(text, "     10 B  <0.01 %      1  │ (1 function "
 				     "below 0.05 %)\n"));
-	assert_non_null(strstr(text, "  293 KiB  6,000   22.2 %  └ (3000 "
+	assert_non_null(strstr(text, "  293 KiB   22.2 %  6,000  └ (3000 "
 				     "functions below 0.05 %)\n"));
 	assert_int_equal(count_lines(text), 5 + 1 + 4);
 	free(text);

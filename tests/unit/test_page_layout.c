@@ -33,30 +33,59 @@ static void row_set(struct cell *row, uint64_t peak, uint64_t leaked,
 	row[5] = cell_none();
 }
 
-static void test_share_tells_the_main_column(void **state)
+/* Whatever the values are, zeros and equal ones included. */
+static void test_the_figure_names_the_main_column(void **state)
 {
 	static const size_t expected[] = { 3, 4, 2, 5 };
+	static const uint64_t peaks[][3] = {
+		{ 900, 800, 1 }, { 0, 0, 0 }, { 70, 20, 0 }, { 1, 2, 3 }
+	};
 	struct cell cells[3 * COLUMNS];
 	struct figure_table table = { .columns = columns,
 				      .column_count = COLUMNS,
 				      .cells = cells,
-				      .row_count = 3 };
+				      .row_count = 3,
+				      .main_key = "leaked",
+				      .share_key = "share" };
 	struct table_layout layout;
 
 	(void)state;
-	row_set(cells, 900, 70, 0.7);
-	row_set(cells + COLUMNS, 800, 20, 0.2);
-	row_set(cells + 2 * COLUMNS, 1, 0, 0);
+	for (size_t i = 0; i < sizeof(peaks) / sizeof(peaks[0]); i++) {
+		row_set(cells, peaks[i][0], 70, 0.7);
+		row_set(cells + COLUMNS, peaks[i][1], 20, 0.2);
+		row_set(cells + 2 * COLUMNS, peaks[i][2], 0, 0);
+		table_layout_compute(&layout, &table);
+		assert_int_equal(layout.heading, 0);
+		assert_int_equal(layout.detail_count, 1);
+		assert_int_equal(layout.details[0], 1);
+		assert_int_equal(layout.main, 3);
+		assert_false(layout.main_rises);
+		assert_int_equal(layout.lead, 2);
+		assert_int_equal(layout.count, 4);
+		assert_memory_equal(layout.order, expected, sizeof(expected));
+	}
+}
+
+/* A sum can be the main column without a share, and rise. */
+static void test_main_without_share(void **state)
+{
+	static const size_t expected[] = { 3, 2, 4, 5 };
+	struct figure_table table = { .columns = columns,
+				      .column_count = COLUMNS,
+				      .main_key = "leaked",
+				      .main_rises = true };
+	struct table_layout layout;
+
+	(void)state;
 	table_layout_compute(&layout, &table);
-	assert_int_equal(layout.heading, 0);
-	assert_int_equal(layout.detail_count, 1);
-	assert_int_equal(layout.details[0], 1);
 	assert_int_equal(layout.main, 3);
-	assert_int_equal(layout.count, 4);
+	assert_true(layout.main_rises);
+	assert_int_equal(layout.lead, 1);
 	assert_memory_equal(layout.order, expected, sizeof(expected));
 }
 
-static void test_unsorted_tables_have_none(void **state)
+/* Falling values alone make no order: the rows may be sorted by nothing. */
+static void test_tables_that_name_none(void **state)
 {
 	static const size_t expected[] = { 2, 3, 4, 5 };
 	struct cell cells[2 * COLUMNS];
@@ -67,28 +96,14 @@ static void test_unsorted_tables_have_none(void **state)
 	struct table_layout layout;
 
 	(void)state;
-	row_set(cells, 9, 20, 0.2);
-	row_set(cells + COLUMNS, 9, 70, 0.7);
+	row_set(cells, 9, 70, 0.7);
+	row_set(cells + COLUMNS, 8, 20, 0.2);
 	table_layout_compute(&layout, &table);
 	assert_true(layout.main == TABLE_NO_COLUMN);
+	assert_int_equal(layout.lead, 0);
 	assert_int_equal(layout.count, 4);
 	assert_memory_equal(layout.order, expected, sizeof(expected));
-}
-
-static void test_shares_of_nothing(void **state)
-{
-	struct cell cells[COLUMNS];
-	struct figure_table table = { .columns = columns,
-				      .column_count = COLUMNS,
-				      .cells = cells,
-				      .row_count = 1 };
-	struct table_layout layout;
-
-	(void)state;
-	row_set(cells, 0, 0, 0);
-	table_layout_compute(&layout, &table);
-	assert_int_equal(layout.count, 4);
-	table.row_count = 0;
+	table.main_key = "no column";
 	table_layout_compute(&layout, &table);
 	assert_true(layout.main == TABLE_NO_COLUMN);
 	table.column_count = 0;
@@ -162,9 +177,9 @@ static void test_prose(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_share_tells_the_main_column),
-		cmocka_unit_test(test_unsorted_tables_have_none),
-		cmocka_unit_test(test_shares_of_nothing),
+		cmocka_unit_test(test_the_figure_names_the_main_column),
+		cmocka_unit_test(test_main_without_share),
+		cmocka_unit_test(test_tables_that_name_none),
 		cmocka_unit_test(test_many_columns),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_prose),
