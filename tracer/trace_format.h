@@ -67,6 +67,7 @@ enum trace_chunk_type {
 	TRACE_CHUNK_LOST = 7,
 	TRACE_CHUNK_END = 8,
 	TRACE_CHUNK_COLUMNS = 9,
+	TRACE_CHUNK_FILE = 10,
 	TRACE_CHUNK_MARK = 11,
 };
 
@@ -174,6 +175,21 @@ enum trace_thread_what {
 	TRACE_THREAD_NAME = 2,
 	TRACE_THREAD_END = 3,
 };
+
+enum trace_file_kind {
+	TRACE_FILE_BINARY = 1,     /* executable or library of the program */
+	TRACE_FILE_PERF_MAP = 2,   /* names of generated code, /tmp/perf-PID.map */
+	TRACE_FILE_JIT_OBJECT = 3, /* ELF in memory, of the GDB JIT interface */
+	TRACE_FILE_INCLUDED = 4,   /* one that the user asked for */
+	TRACE_FILE_MAPS = 5,       /* /proc/PID/maps at the end */
+};
+
+enum trace_file_flags {
+	TRACE_FILE_LAST = 1, /* the file ends with this piece */
+	TRACE_FILE_CUT = 2,  /* more of it was left out */
+};
+
+#define TRACE_FILE_FIXED 32u /* bytes of a FILE payload before the build ID */
 
 enum trace_mark_kind {
 	TRACE_MARK_TEXT = 1,        /* a point in time */

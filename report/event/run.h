@@ -14,6 +14,7 @@
 
 #include "report/core/arena.h"
 #include "report/core/diag.h"
+#include "report/core/kept.h"
 #include "report/core/module.h"
 
 enum run_end {
@@ -87,6 +88,8 @@ struct run {
 	struct run_thread *threads; /* sorted by number */
 	size_t thread_count;
 	struct module_map modules;
+	const struct kept_file *files; /* in the order of the trace */
+	size_t file_count;
 };
 
 void run_done(struct run *run);

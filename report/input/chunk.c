@@ -38,6 +38,7 @@ const char *chunk_type_name(uint16_t type)
 	    [TRACE_CHUNK_THREAD] = "THREAD",   [TRACE_CHUNK_CLOCK] = "CLOCK",
 	    [TRACE_CHUNK_LOST] = "LOST",       [TRACE_CHUNK_END] = "END",
 	    [TRACE_CHUNK_COLUMNS] = "COLUMNS",
+	    [TRACE_CHUNK_FILE] = "FILE",
 	};
 
 	if (type < sizeof(names) / sizeof(names[0]) && names[type])

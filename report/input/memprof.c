@@ -441,7 +441,7 @@ static int memprof_open(struct source *source, struct stacks *stacks,
 	memprof->source = source;
 	memprof->run = run;
 	memprof->reader.run = run;
-	records_init(&memprof->records, run, source->path);
+	records_init(&memprof->records, run, source);
 	error = open_run(memprof, diag);
 	if (!error)
 		error = memprof_read_index(memprof, diag);

@@ -252,7 +252,7 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 	uint16_t type = chunk->header.type;
 
 	memprof->chunk_count++;
-	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_COLUMNS)
+	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_FILE)
 		return add_unknown(memprof, walk, chunk, diag);
 	note_ticks(memprof, &chunk->header);
 	if (walk->incomplete) {

@@ -12,15 +12,18 @@
 #include "report/event/run.h"
 #include "report/input/chunk.h"
 #include "report/input/cursor.h"
+#include "report/source/source.h"
 
 /* Nanoseconds a tick that a clock can have: 100 GHz to 1 MHz. */
 static const double tick_ns_min = 0.01, tick_ns_max = 1000;
 
-void records_init(struct records *records, struct run *run, const char *file)
+void records_init(struct records *records, struct run *run,
+		  const struct source *source)
 {
 	memset(records, 0, sizeof(*records));
 	records->run = run;
-	records->file = file;
+	records->source = source;
+	records->file = source->path;
 }
 
 void records_done(struct records *records)
@@ -28,6 +31,7 @@ void records_done(struct records *records)
 	vec_done(&records->threads);
 	vec_done(&records->modules);
 	vec_done(&records->unloads);
+	records_done_files(records);
 }
 
 const char *records_text(struct records *records, const char *text, size_t len)
@@ -290,6 +294,8 @@ int records_add(struct records *records, const struct chunk *chunk,
 		return 0;
 	case TRACE_CHUNK_END:
 		return add_end(records, chunk, &cursor);
+	case TRACE_CHUNK_FILE:
+		return records_add_file(records, chunk, &cursor);
 	default:
 		return 0;
 	}
@@ -357,5 +363,7 @@ int records_finish(struct records *records, const uint32_t *lane_threads,
 	finish_clock(records);
 	error =
 	    records_finish_threads(records, lane_threads, lane_thread_count);
-	return error ? error : records_finish_modules(records);
+	if (!error)
+		error = records_finish_modules(records);
+	return error ? error : records_finish_files(records);
 }

@@ -11,16 +11,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/core/kept.h"
 #include "report/core/module.h"
 
 struct chunk;
 struct run;
+struct source;
 
 /* Texts of a hostile file are cut off here. */
 #define RECORDS_ARENA_MAX ((size_t)256 << 20)
 enum {
 	RECORDS_MODULES_MAX = 0xffff, /* generations have 16 bits */
 	RECORDS_OVERLAPS_MAX = 1024,  /* modules at one address */
+	RECORDS_FILES_MAX = 1 << 17,
 };
 
 struct clock_pair {
@@ -53,9 +56,20 @@ struct unload_record {
 	uint64_t offset;
 };
 
+/* A file that FILE chunks hold.  @is_done: no more pieces are awaited. */
+struct file_record {
+	struct kept_file file;
+	bool is_done;
+	struct {
+		struct kept_piece *items;
+		size_t count, capacity;
+	} pieces;
+};
+
 /**
  * struct records - what the chunks said so far
  * @run:  borrowed, filled as records come and completed at the end
+ * @source: borrowed, as long as the run
  * @file: for findings, borrowed
  * @lost: sum of the LOST chunks
  * @first_pair, @last_pair: clock readings with the lowest and highest tick;
@@ -63,6 +77,7 @@ struct unload_record {
  */
 struct records {
 	struct run *run;
+	const struct source *source;
 	const char *file;
 	bool has_process;
 	bool has_live; /* PROCESS says that PATH.live was made */
@@ -85,10 +100,15 @@ struct records {
 		struct unload_record *items;
 		size_t count, capacity;
 	} unloads;
+	struct {
+		struct file_record *items;
+		size_t count, capacity;
+	} files;
 	bool texts_refused;
 };
 
-void records_init(struct records *records, struct run *run, const char *file);
+void records_init(struct records *records, struct run *run,
+		  const struct source *source);
 void records_done(struct records *records);
 
 /**
@@ -128,5 +148,9 @@ int records_add_module(struct records *records, const struct chunk *chunk,
 int records_add_unload(struct records *records, const struct chunk *chunk,
 		       struct cursor *cursor);
 int records_finish_modules(struct records *records);
+int records_add_file(struct records *records, const struct chunk *chunk,
+		     struct cursor *cursor);
+int records_finish_files(struct records *records);
+void records_done_files(struct records *records);
 
 #endif /* REPORT_INPUT_RECORDS_H */

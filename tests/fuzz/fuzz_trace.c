@@ -9,13 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/core/kept.h"
 #include "report/event/event.h"
 #include "report/input/input.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/trace_read.h"
 #include "tests/lib/trace_write.h"
 
-enum { ROUNDS_MAX = 100000 };
+enum {
+	ROUNDS_MAX = 100000,
+	FILES_MAX = 100,
+	FILE_BYTES_MAX = 1 << 20,
+};
 
 /* One batch of each lane after the other, as a merge would. */
 static void read_in_turns(struct trace_read *read)
@@ -32,6 +37,18 @@ static void read_in_turns(struct trace_read *read)
 						  &read->diag) > 0;
 	}
 	format->rewind(read->input);
+}
+
+static void load_files(const struct run *run)
+{
+	for (size_t i = 0; i < run->file_count && i < FILES_MAX; i++) {
+		const struct kept_file *file = &run->files[i];
+		uint8_t *bytes;
+
+		if (file->bytes <= FILE_BYTES_MAX &&
+		    kept_load(file, &bytes) == 0)
+			free(bytes);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -54,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			read_in_turns(&read);
 		findings = read.run.damage.count;
 		trace_read_events(&read, NULL);
+		load_files(&read.run);
 		/* What was said once is not said again. */
 		if ((data[0] & 2) && read.run.damage.count != findings)
 			abort();

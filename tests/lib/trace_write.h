@@ -65,6 +65,22 @@ size_t trace_put_lost(struct bytes *out, uint64_t count, uint32_t reason,
 size_t trace_put_end(struct bytes *out, uint32_t how, uint64_t tick,
 		     uint64_t ns, uint64_t event_count, uint64_t lost_count);
 
+/* A piece of a file that is kept in the trace; @path may be "". */
+struct trace_file_piece {
+	uint32_t kind;
+	uint32_t flags;
+	uint64_t offset;
+	uint64_t addr;
+	const void *build_id;
+	uint32_t build_id_len;
+	const char *path;
+	const void *data;
+	size_t len;
+};
+
+size_t trace_put_file(struct bytes *out, const struct trace_file_piece *piece,
+		      enum trace_pack pack);
+
 /* Makes the checksum of the header at @bytes right again. */
 void trace_seal_header(uint8_t *bytes);
 
