@@ -21,8 +21,11 @@ static struct {
 
 _Static_assert(offsetof(struct trace_live_slot, sequence) % 8 == 0 &&
 		   offsetof(struct trace_live_slot, from) ==
-		       offsetof(struct trace_live_slot, sequence) + 4,
-	       "one store changes both");
+		       offsetof(struct trace_live_slot, sequence) + 4 &&
+		   offsetof(struct trace_live_slot, piece) ==
+		       offsetof(struct trace_live_slot, from) + 2,
+	       "one store changes all three");
+_Static_assert(BUFFER_WORDS <= UINT16_MAX, "from has 16 bits");
 
 /* Safety: lock held.  Return: the buffer of a slot not used before. */
 static struct buffer *make(void)
@@ -75,6 +78,7 @@ void buffer_begin(struct buffer *buffer, const struct buffer_place *place)
 	slot->thread = place->thread;
 	slot->sequence = place->sequence;
 	slot->from = 0;
+	slot->piece = 0;
 	slot->first_tick = place->first_tick;
 	__atomic_store_n(&slot->in_use, 1, __ATOMIC_RELEASE);
 }

@@ -113,7 +113,7 @@ static bool write_header(int fd)
 	head->version_major = TRACE_VERSION_MAJOR;
 	head->version_minor = TRACE_VERSION_MINOR;
 	head->slot_stride = LIVE_STRIDE;
-	head->trace_id = live.trace_id;
+	head->run_id = live.trace_id;
 	head->pid = (uint32_t)sys_getpid();
 	head->slot_count = 0;
 	return true;

@@ -30,7 +30,7 @@ struct trace_preamble {
 	uint16_t version_major;
 	uint16_t version_minor;
 	uint32_t byte_order; /* TRACE_BYTE_ORDER */
-	uint64_t trace_id;   /* random; ties PATH.live to PATH */
+	uint64_t trace_id;   /* random */
 	uint64_t checksum;   /* XXH64, seed 0, of the 24 bytes before it */
 };
 
@@ -69,6 +69,7 @@ enum trace_chunk_type {
 	TRACE_CHUNK_COLUMNS = 9,
 	TRACE_CHUNK_FILE = 10,
 	TRACE_CHUNK_MARK = 11,
+	TRACE_CHUNK_PIECE = 12,
 };
 
 /* Limits a reader enforces before it allocates. */
@@ -154,6 +155,20 @@ enum trace_record {
 #define TRACE_RECORD_TICKS_LONG UINT64_C(0xffffff) /* the next word has them */
 #define TRACE_RECORD_SLACK_LONG UINT64_C(0xffff)   /* the next word has it */
 
+enum trace_piece_why {
+	TRACE_PIECE_START = 1,    /* of the process */
+	TRACE_PIECE_SIGNAL = 2,   /* recording was started by a signal */
+	TRACE_PIECE_API = 3,      /* by the program itself */
+	TRACE_PIECE_ROTATION = 4, /* the file before was large or old enough */
+	TRACE_PIECE_FORK = 5,     /* in a forked child */
+};
+
+enum trace_piece_flags {
+	TRACE_PIECE_GAP = 1, /* the process ran unrecorded before it */
+};
+
+#define TRACE_PIECE_BYTES 32u /* of PIECE's payload */
+
 enum trace_clock {
 	TRACE_CLOCK_TSC = 1,       /* x86-64 time-stamp counter */
 	TRACE_CLOCK_MONOTONIC = 2, /* CLOCK_MONOTONIC, nanoseconds */
@@ -215,6 +230,8 @@ enum trace_end_how {
 	TRACE_END_SIGNAL = 5,     /* written by memprof-record afterwards */
 	TRACE_END_EXEC = 6,       /* replaced by another program */
 	TRACE_END_UNSEEN = 7,     /* memprof-record knows but that it did */
+	TRACE_END_CONTINUED = 8,  /* the run goes on in the next piece */
+	TRACE_END_STOPPED = 9,    /* recording was stopped; the program went on */
 };
 
 /* PATH.live: page 0, then slots of @slot_stride bytes. */
@@ -226,7 +243,7 @@ struct trace_live_header {
 	uint16_t version_major;
 	uint16_t version_minor;
 	uint32_t slot_stride; /* control page + buffer, multiple of 4096 */
-	uint64_t trace_id;
+	uint64_t run_id; /* trace_id of the run's first piece */
 	uint32_t pid;
 	uint32_t slot_count; /* slots the file has room for */
 };
@@ -235,13 +252,15 @@ struct trace_live_header {
  * Start of a slot's control page; the buffer starts TRACE_LIVE_PAGE further.
  * committed_len only grows while @sequence stays; bytes below it are whole
  * events.  The owner stores it last (release), so a reader of a dead
- * process's file sees whole events only.  @sequence and @from change at once.
+ * process's file sees whole events only.  @sequence, @from and @piece change at
+ * once.
  */
 struct trace_live_slot {
 	uint32_t in_use; /* 1 while its events are not in the trace */
 	uint32_t thread;
 	uint32_t sequence; /* of this buffer, within its thread */
-	uint32_t from;     /* words at the front that the trace has already */
+	uint16_t from;     /* words at the front that are in a trace already */
+	uint16_t piece;    /* index of the piece, modulo 2^16 */
 	uint64_t first_tick;
 	uint64_t committed_len;
 };

@@ -40,7 +40,7 @@ static int header_read(const struct source *live, uint64_t trace_id,
 		problem = "has a newer version";
 	else if (ret->version_major < TRACE_VERSION_MAJOR)
 		problem = "has an older version, which is not read any more,";
-	else if (ret->trace_id != trace_id)
+	else if (ret->run_id != trace_id)
 		problem = "belongs to another trace";
 	else if (ret->slot_stride < 2 * TRACE_LIVE_PAGE ||
 		 ret->slot_stride % TRACE_LIVE_PAGE ||

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(&header, data, sizeof(header));
 	memcpy(header.magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
-	header.trace_id = 7;
+	header.run_id = 7;
 	header.version_major = TRACE_VERSION_MAJOR;
 	if (header.slot_stride % TRACE_LIVE_PAGE)
 		header.slot_stride = 2 * TRACE_LIVE_PAGE;

@@ -541,7 +541,7 @@ static void write_slots(struct gen_state *state, struct gen_slots *slots)
 	struct trace_live_header header = {
 	    .version_major = TRACE_VERSION_MAJOR,
 	    .version_minor = TRACE_VERSION_MINOR,
-	    .trace_id = state->trace_id,
+	    .run_id = state->trace_id,
 	    .pid = 4711,
 	    .slot_count = (uint32_t)slots->count,
 	};

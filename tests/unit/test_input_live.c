@@ -279,7 +279,7 @@ static void put_slots(struct bytes *out, uint32_t first, uint32_t count,
 {
 	struct trace_live_header header = { .version_major = 2,
 					    .slot_stride = 2 * TRACE_LIVE_PAGE,
-					    .trace_id = 1,
+					    .run_id = 1,
 					    .slot_count = count };
 
 	memcpy(header.magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);

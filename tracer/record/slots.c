@@ -171,7 +171,7 @@ static int read_slots(const struct summary *sum, const struct live_file *live,
 	struct trace_live_header head;
 
 	*ret = (struct slots){.threads = sum->threads};
-	if (!read_header(live, &head) || head.trace_id != sum->trace_id ||
+	if (!read_header(live, &head) || head.run_id != sum->trace_id ||
 	    head.version_major != TRACE_VERSION_MAJOR ||
 	    head.slot_stride <= TRACE_LIVE_PAGE ||
 	    head.slot_stride % TRACE_LIVE_PAGE ||
