@@ -70,6 +70,7 @@ suite unit make -j"$jobs" unit MODE=asan
 suite races make races
 suite fuzz make fuzz
 suite tracer tests/tracer/run.sh build/release
+suite controls tests/tracer/controls.sh build/release
 suite instructions tests/tracer/instructions.py build/release
 suite unwind tests/tracer/unwind.sh build/release
 suite truth tests/truth/run.py

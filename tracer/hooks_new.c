@@ -203,7 +203,7 @@ static size_t get_usable(void *p, const void *function)
 		uintptr_t guard = tls_enter_internal();
 
 		same = dladdr(function, &a) &&
-		       dladdr((void *)(uintptr_t)real.malloc, &b) &&
+		       dladdr((void *)(uintptr_t)real.free, &b) &&
 		       a.dli_fbase == b.dli_fbase;
 		asked = function;
 		tls_leave_internal(guard);

@@ -9,6 +9,7 @@
 #include "tracer/pool.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
+#include "tracer/trace_file.h"
 
 #define SEGMENT_BYTES ((size_t)LIVE_STRIDE * LIVE_SEGMENT_SLOTS)
 
@@ -159,6 +160,7 @@ static int create_file(void)
 	if (sys_fstat(fd, &st) == 0 && write_header(fd)) {
 		live.dev = st.st_dev;
 		live.ino = st.st_ino;
+		trace_file_give(fd);
 		return fd;
 	}
 	sys_unlink(live.path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/log.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "tracer/output_name.h"
@@ -76,6 +77,41 @@ static bool is_full(const struct stat *st)
 	       (rlim_t)st->st_size >= lim.rlim_cur;
 }
 
+/* Safety: system calls.  Return: a descriptor, or -errno. */
+static int open_log(void)
+{
+	return sys_open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+			0600);
+}
+
+/*
+ * Puts a log that is too long aside, the first of the process and then the
+ * last one before the present.
+ *
+ * Safety: system calls.  Return: descriptor of the log, as open_log().
+ */
+static int put_aside(int fd, const struct stat *st)
+{
+	static char aside[OPTIONS_PATH_MAX + 16];
+	static atomic_flag busy = ATOMIC_FLAG_INIT;
+	static bool has_initial;
+	struct stat now;
+
+	if (atomic_flag_test_and_set(&busy)) /* a signal handler, a thread */
+		return fd;
+	if (sys_stat(log_path, &now) == 0 && now.st_ino == st->st_ino &&
+	    now.st_dev == st->st_dev) {
+		struct text path = text_init(aside, sizeof(aside));
+
+		text_add(&path, log_path);
+		text_add(&path, has_initial ? ".old" : ".initial");
+		has_initial |= sys_rename(log_path, aside) == 0;
+	}
+	atomic_flag_clear(&busy);
+	sys_close(fd);
+	return open_log();
+}
+
 /* Safety: pure.  @text is borrowed. */
 static void add(struct line *line, const char *text)
 {
@@ -99,8 +135,11 @@ static void emit(const struct line *line)
 	int fd = 2;
 
 	if (log_path)
-		fd = sys_open(log_path,
-			      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+		fd = open_log();
+	if (log_path && options.log_bytes_max && sys_fstat(fd, &st) == 0 &&
+	    S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size > options.log_bytes_max)
+		fd = put_aside(fd, &st);
 	if (fd < 0)
 		return;
 	if (sys_fstat(fd, &st) == 0 && !is_full(&st) &&

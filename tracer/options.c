@@ -18,6 +18,7 @@ enum option_kind {
 	OPTION_PATH,      /* char[OPTIONS_PATH_MAX] */
 	OPTION_BOOL,      /* bool */
 	OPTION_NUMBER,    /* uint64_t */
+	OPTION_ID,        /* uint32_t, of a user */
 	OPTION_LEVEL,     /* enum log_level */
 	OPTION_VERIFY,    /* enum verify_unwind */
 };
@@ -42,7 +43,10 @@ static const struct option table[] = {
 	OPTION("OUTPUT", PATH, output),
 	OPTION("LOG", LEVEL, log_level),
 	OPTION("LOGFILE", PATH, log_file),
+	OPTION("LOGFILE_ROTATE_WHEN_BIGGER_THAN", NUMBER, log_bytes_max),
 	OPTION("GRAB_BACKTRACES_ON_FREE", BOOL, free_stacks),
+	OPTION("ZERO_MEMORY", BOOL, zero_memory),
+	OPTION("CHOWN_OUTPUT_TO", ID, owner),
 	OPTION("TRACK_CHILD_PROCESSES", BOOL, children),
 	OPTION("HELPER", BOOL, helper),
 	OPTION("USE_SHADOW_STACK", BOOL, own_unwinder),
@@ -78,6 +82,7 @@ struct options options = {
     .free_stacks = true,
     .own_unwinder = true,
     .helper = true,
+    .owner = OPTIONS_NO_OWNER,
 };
 
 /* What the environment said, where that was something. */
@@ -172,6 +177,7 @@ static void *get_place(const struct option *option)
 static bool set(const struct option *option, const char *value)
 {
 	void *place = get_place(option);
+	uint64_t number;
 
 	switch (option->kind) {
 	case OPTION_PATH:
@@ -181,6 +187,11 @@ static bool set(const struct option *option, const char *value)
 		return true;
 	case OPTION_NUMBER:
 		return parse_number(value, UINT64_MAX, place);
+	case OPTION_ID:
+		if (!parse_number(value, OPTIONS_NO_OWNER - 1, &number))
+			return false;
+		*(uint32_t *)place = (uint32_t)number;
+		return true;
 	case OPTION_LEVEL:
 		*(enum log_level *)place = parse_level(value);
 		return true;
@@ -236,6 +247,10 @@ static void add_value(struct text *out, const struct option *option)
 		break;
 	case OPTION_NUMBER:
 		text_add_uint(out, *(const uint64_t *)place);
+		break;
+	case OPTION_ID:
+		if (*(const uint32_t *)place != OPTIONS_NO_OWNER)
+			text_add_uint(out, *(const uint32_t *)place);
 		break;
 	case OPTION_LEVEL:
 		text_add(out, level_names[*(const enum log_level *)place]);

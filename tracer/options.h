@@ -5,10 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
 	OPTIONS_PATH_MAX = 1024, /* longest file name pattern */
 };
+
+#define OPTIONS_NO_OWNER UINT32_MAX
 
 enum log_level {
 	LOG_OFF,
@@ -37,6 +40,9 @@ enum verify_unwind {
  * @own_unwinder: stacks are taken by rules.h, not by libunwind
  * @verify_unwind: and by this one too, to compare
  * @helper:      a helper process may compress and write
+ * @zero_memory: what the program allocates is zero
+ * @owner:       user that the trace is given to, or OPTIONS_NO_OWNER
+ * @log_bytes_max: the log is put aside when it is longer; 0: never
  */
 struct options {
 	char output[OPTIONS_PATH_MAX];
@@ -49,6 +55,9 @@ struct options {
 	bool own_unwinder;
 	enum verify_unwind verify_unwind;
 	bool helper;
+	bool zero_memory;
+	uint32_t owner;
+	uint64_t log_bytes_max;
 };
 
 extern struct options options;

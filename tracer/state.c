@@ -24,6 +24,7 @@
 #include "tracer/tls.h"
 #include "tracer/trace_file.h"
 #include "tracer/unwind.h"
+#include "tracer/zero.h"
 
 /* In glibc for ever, in no header; @dso NULL: run after all destructors. */
 extern int __cxa_at_quick_exit(void (*fn)(void *), void *dso);
@@ -108,6 +109,8 @@ static bool start_trace(void)
 	int err;
 
 	options_read(start.envp);
+	if (options.zero_memory)
+		zero_install();
 	if (!options.output[0])
 		return false;
 	clock_init();

@@ -125,6 +125,19 @@ static inline int sys_unlink(const char *path)
 	return (int)SYS_CALL3(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
+/* Replaces what has the name @to. */
+static inline int sys_rename(const char *from, const char *to)
+{
+	return (int)sys_call6(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD,
+			      (long)to, 0, 0);
+}
+
+/* The group stays. */
+static inline int sys_fchown(int fd, uid_t user)
+{
+	return (int)SYS_CALL3(SYS_fchown, fd, user, -1);
+}
+
 static inline int sys_ftruncate(int fd, off_t len)
 {
 	return (int)SYS_CALL2(SYS_ftruncate, fd, len);

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 
 #include "tracer/compiler.h"
+#include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/output_name.h"
 #include "tracer/sys.h"
@@ -132,6 +133,17 @@ static int create_under_free_name(bool may_overwrite)
 	return fd;
 }
 
+void trace_file_give(int fd)
+{
+	int err = 0;
+
+	if (options.owner != OPTIONS_NO_OWNER)
+		err = sys_fchown(fd, options.owner);
+	if (err)
+		log_line(LOG_WARN, "the trace keeps its owner:", file.path,
+			 -err);
+}
+
 int trace_file_open(bool keep_existing)
 {
 	bool may_overwrite = !keep_existing && !strchr(options.output, '%');
@@ -143,6 +155,7 @@ int trace_file_open(bool keep_existing)
 	if (fd < 0)
 		return fd;
 	fd = move_up(fd);
+	trace_file_give(fd);
 	sys_fstat(fd, &st);
 	file.dev = st.st_dev;
 	file.ino = st.st_ino;

@@ -22,6 +22,12 @@
  */
 int trace_file_open(bool keep_existing);
 
+/*
+ * Gives the file @fd, the trace or PATH.live, to the user of the options.
+ * Safety: after the path is known.  System call.  errno: untouched.
+ */
+void trace_file_give(int fd);
+
 /* Return: the file's absolute path; static.  Safety: after the opening. */
 const char *trace_file_path(void);
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Traces programs that know the truth and compares.  Started by run.sh."""
-import bisect
 import os
 import shutil
 import signal
@@ -12,129 +11,8 @@ import tempfile
 import time
 
 from dump_trace import CHUNK_MAGIC, CLOCK, COLUMNS, END, Trace
-
-BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
-LIBRARY = os.path.join(BUILD, "libmemprof.so")
-RECORD = os.path.join(BUILD, "memprof-record")
-TESTS = []
-SKIPPED = []
-
-LIVE_HELPER = 32  # where PATH.live names the process that writes
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-class Skip(Exception):
-    """The machine lacks something."""
-
-
-def check(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(str(w) for w in what))
-
-
-def check_equal(got, want, what=""):
-    check(got == want, f"{what}: got {got!r}, want {want!r}")
-
-
-class Run:
-    """One traced run: status, output, truth and trace."""
-
-    def __init__(self, argv, env=None, record=False, options=(), traced=True,
-                 keep_stacks=True, output=None, preload=(), must_trace=True):
-        self.dir = tempfile.mkdtemp(prefix="memprof-test-")
-        self.path = output or os.path.join(self.dir, "trace.dat")
-        if not os.path.isabs(argv[0]) and "/" not in argv[0]:
-            own = os.path.join(PROGRAMS, argv[0])
-            if os.path.exists(own):
-                argv = [own] + argv[1:]
-        full = {k: v for k, v in os.environ.items()
-                if not k.startswith("MEMORY_PROFILER_")}
-        full.update(env or {})
-        reader, writer = os.pipe()
-        os.set_inheritable(writer, True)
-        if writer < 200:
-            high = 200
-            os.dup2(writer, high, inheritable=True)
-            os.close(writer)
-            writer = high
-        full["MEMPROF_TRUTH_FD"] = str(writer)
-        if record:
-            argv = [RECORD, "-o", self.path, *options, "--", *argv]
-        elif traced:
-            full["LD_PRELOAD"] = " ".join([LIBRARY, *preload])
-            full["MEMORY_PROFILER_OUTPUT"] = self.path
-        p = subprocess.Popen(argv, env=full, pass_fds=[writer],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             cwd=self.dir)
-        os.close(writer)
-        self.pid = p.pid
-        self.stdout, self.stderr = p.communicate(timeout=120)
-        self.status = p.returncode
-        with os.fdopen(reader, "rb") as f:
-            self.truth = f.read().decode().splitlines()
-        self.trace = None
-        if traced and must_trace:
-            check(os.path.exists(self.path), "no trace;", self.stderr.decode())
-            await_writer(self.path)
-            self.trace = Trace(self.path, keep_stacks)
-
-    def sizes(self):
-        return [ev.size for ev in self.trace.events
-                if ev.kind in ("malloc", "calloc", "memalign", "new")]
-
-    def only_end(self, how, status):
-        check_equal(len(self.trace.ends), 1, "END chunks")
-        check_equal((self.trace.ends[0]["how"], self.trace.ends[0]["status"]),
-                    (how, status), "END")
-
-    def clean_order(self):
-        twice, unknown, live = self.trace.check_order()
-        check(not twice, "allocated twice:", twice[:3])
-        check(not unknown, "unknown freed:", unknown[:3])
-        return live
-
-    def no_live_file(self):
-        check(not os.path.exists(self.path + ".live"), ".live was left")
-
-    def done(self):
-        shutil.rmtree(self.dir, ignore_errors=True)
-
-
-def await_writer(path):
-    """The process beside a program outlives it by the chunk that it is at."""
-    try:
-        with open(path + ".live", "rb") as f:
-            page = f.read(4096)
-    except OSError:
-        return
-    helper, = struct.unpack_from("<I", page, LIVE_HELPER)
-    check(not helper or is_gone(helper), "it still writes", path)
-
-
-SYMBOLS = {}
-
-
-def function_of(trace, pc, tick):
-    module = trace.find_module(pc, tick)
-    if not module or not os.path.exists(module["path"]):
-        return None
-    path = module["path"]
-    if path not in SYMBOLS:
-        out = subprocess.run(["nm", "-n", "--defined-only", path],
-                             capture_output=True, text=True).stdout
-        table = [line.split() for line in out.splitlines()]
-        SYMBOLS[path] = [(int(t[0], 16), t[2]) for t in table if len(t) == 3]
-    table = SYMBOLS[path]
-    i = bisect.bisect_right(table, (pc - 1 - module["bias"], "\xff")) - 1
-    return table[i][1] if i >= 0 else None
-
-
-def names(run, ev):
-    return [function_of(run.trace, pc, ev.tick) for pc in reversed(ev.stack)]
+from traced import (LIBRARY, LIVE_HELPER, PROGRAMS, RECORD, SKIPPED, Run, Skip,
+                    check, check_equal, is_gone, names, run_tests, test)
 
 
 def truth_events(run):
@@ -874,19 +752,6 @@ def helper_of(run):
     return int(lines[-1][1]) if lines else 0
 
 
-def is_gone(pid):
-    """Whether the process ends by itself within ten seconds."""
-    for _ in range(2000):
-        try:
-            with open(f"/proc/{pid}/stat") as f:
-                if f.read().rpartition(")")[2].split()[0] == "Z":
-                    return True
-        except OSError:
-            return True
-        time.sleep(0.005)
-    return False
-
-
 def beside(*steps, churned, env=None, record=False, has_helper=True,
            prefix=(), output=None, status=5):
     """Runs beside, which frees as many blocks as it churns."""
@@ -1201,32 +1066,5 @@ def real_programs():
         run.done()
 
 
-def main():
-    wanted = sys.argv[3:]
-    passed = failed = 0
-    for function in TESTS:
-        name = function.__name__
-        if wanted and name not in wanted:
-            continue
-        started = time.time()
-        try:
-            function()
-        except Skip as skip:
-            SKIPPED.append(f"{name} ({skip})")
-        except Exception as error:  # a test must not hide the others
-            failed += 1
-            print(f"FAIL {name}: {type(error).__name__}: {error}")
-            if os.environ.get("V"):
-                raise
-        else:
-            passed += 1
-            print(f"ok   {name} {time.time() - started:.1f} s")
-        sys.stdout.flush()
-    if SKIPPED:
-        print("skipped:", ", ".join(SKIPPED))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests())

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from dump_trace import Trace
-from test_tracer import function_of
+from traced import function_of
 
 BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
 LIBRARY = os.path.join(BUILD, "libmemprof.so")
