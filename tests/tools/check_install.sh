@@ -21,6 +21,26 @@ for page in memprof-record memprof-report; do
 		exit 1
 	}
 done
+cat >"$root/program.c" <<'EOF'
+#include <memprof.h>
+int main(void)
+{
+	memprof_mark("by an installed header");
+	return 5;
+}
+EOF
+"${CC:-cc}" -I "$root/usr/include" -o "$root/program" "$root/program.c"
+status=0
+"$root/usr/bin/memprof-record" --quiet -o "$root/program.dat" -- \
+	"$root/program" || status=$?
+[ "$status" -eq 5 ] || {
+	echo "status $status of a program that uses memprof.h"
+	exit 1
+}
+grep -q "by an installed header" "$root/program.dat" || {
+	echo "no mark in the trace"
+	exit 1
+}
 make --no-print-directory uninstall DESTDIR="$root" PREFIX=/usr >/dev/null
 left=$(find "$root/usr" -type f)
 if [ -n "$left" ]; then

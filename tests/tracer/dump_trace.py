@@ -21,6 +21,7 @@ MASK = (1 << 64) - 1
 
 (NOTHING, PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
  COLUMNS) = range(10)
+MARK = 11
 KINDS = {1: "malloc", 2: "calloc", 3: "memalign", 4: "new", 5: "free",
          6: "delete", 7: "realloc", 8: "mmap", 9: "munmap", 10: "mremap",
          11: "mallopt", 12: "rss", 13: "lost", 14: "marker"}
@@ -529,6 +530,7 @@ class Trace:
         self.process = None
         self.modules, self.unloads, self.threads = [], [], []
         self.clocks, self.lost, self.ends = [], [], []
+        self.marks = []
         self.events = []
         self.chunks = []
         self.damaged = 0
@@ -645,6 +647,10 @@ class Trace:
                 "monotonic_ns": cur.u64(), "realtime_ns": cur.u64(),
                 "event_count": cur.u64(), "lost_count": cur.u64(),
                 "peak_rss": cur.u64(), "program": cur.string()})
+        elif kind == MARK:
+            self.marks.append({"kind": cur.u32(), "thread": cur.u32(),
+                               "tick": cur.u64(), "value": cur.u64(),
+                               "text": cur.string()})
         elif kind == NOTHING:
             return
         else:

@@ -6,7 +6,8 @@ import shutil
 import sys
 import tempfile
 
-from traced import Run, Skip, check, check_equal, run_tests, test
+from traced import (PROGRAMS, Run, Skip, check, check_equal, run_tests,
+                    test)
 
 PREFIX = "MEMORY_PROFILER_"
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
@@ -112,6 +113,87 @@ def log_that_is_put_aside():
     check(parts[0][0].startswith(PREFIX + "OUTPUT="), parts[0][0])
     check(parts[2][-1].startswith("tracing to "), parts[2][-1])
     shutil.rmtree(directory)
+
+
+PHASES = [name for name in ("phases_pie", "phases_fixed", "phases_clang")
+          if os.path.exists(os.path.join(PROGRAMS, name))]
+MARK_TEXT, PHASE_BEGIN, PHASE_END, MARK_NUMBER = range(1, 5)
+
+
+def sizes_between(run, thread, begin, end):
+    """Sizes that a thread allocated after one tick and before another."""
+    return [ev.size for ev in run.trace.events if ev.thread == thread and
+            ev.kind == "malloc" and begin <= ev.tick < end]
+
+
+@test
+def programs_that_tell_nobody():
+    for name in [*PHASES, "phases_static"]:
+        for part in ("", "threads", "pieces", "handler", "old"):
+            run = Run([name, part], traced=False)
+            check_equal((run.status, run.stdout, run.stderr),
+                        (3, b"done\n", b""), (name, part))
+            run.done()
+
+
+@test
+def marks_and_phases():
+    for name in PHASES:
+        run = Run([name])
+        check_equal((run.status, run.stdout, run.stderr),
+                    (3, b"done\n", b""), name)
+        marks = run.trace.marks
+        check_equal([(m["kind"], m["value"], m["text"]) for m in marks],
+                    [(PHASE_BEGIN, 0, "load"), (MARK_TEXT, 0, "half of it"),
+                     (PHASE_END, 0, "load"), (PHASE_BEGIN, 0, "serve"),
+                     (PHASE_BEGIN, 0, ""),
+                     (MARK_NUMBER, 1234567890123, "requests"),
+                     (PHASE_END, 0, "serve"), (MARK_TEXT, 0, ""),
+                     (MARK_TEXT, 0, "x" * 4096), (MARK_TEXT, 0, ""),
+                     (MARK_TEXT, 0, "\udcff\x01 \xe4")], name)
+        check_equal({m["thread"] for m in marks}, {1}, "threads")
+        ticks = [m["tick"] for m in marks]
+        check_equal(ticks, sorted(ticks), "order")
+        for begin, end, want in ((0, 1, [2000] * 5), (1, 2, [2001] * 5),
+                                 (2, 3, [1001] * 3), (5, 6, [3000] * 7),
+                                 (6, 10, [])):
+            check_equal(sizes_between(run, 1, ticks[begin], ticks[end]), want,
+                        (name, begin))
+        check_equal(run.trace.ends[0]["event_count"], len(run.trace.events))
+        run.done()
+
+
+@test
+def phases_of_threads():
+    run = Run(["phases_pie", "threads"], keep_stacks=False)
+    for thread in range(2, 6):
+        number, = {ev.size - 100 for ev in run.trace.events
+                   if ev.thread == thread and 100 <= ev.size < 104}
+        mine = [m for m in run.trace.marks if m["thread"] == thread]
+        check_equal(len(mine), 400, "marks")
+        for i, mark in enumerate(mine[:-1]):
+            check_equal(mark["kind"], PHASE_BEGIN + i % 2)
+            check_equal(sizes_between(run, thread, mark["tick"],
+                                      mine[i + 1]["tick"]),
+                        [4000 + number + i % 2 * 1000] * 3, (thread, i))
+    run.done()
+
+
+@test
+def marks_in_signal_handlers():
+    run = Run(["phases_pie", "handler"])
+    check_equal([m["text"] for m in run.trace.marks], ["signal"] * 10)
+    ticks = [m["tick"] for m in run.trace.marks]
+    for begin, end in zip(ticks, ticks[1:]):
+        check_equal(sizes_between(run, 1, begin, end), [8000] * 100)
+    run.done()
+
+
+@test
+def marks_of_children_that_are_not_traced():
+    run = Run(["sh", "-c", os.path.join(PROGRAMS, "phases_pie")])
+    check_equal((run.stdout, run.trace.marks), (b"done\n", []))
+    run.done()
 
 
 if __name__ == "__main__":

@@ -1021,6 +1021,11 @@ def exported_symbols():
         setuid setgid seteuid setegid setreuid setregid setresuid setresgid
         setgroups initgroups chroot unshare setns capset
         __register_frame __register_frame_table __deregister_frame
+        memory_profiler_start memory_profiler_stop memory_profiler_sync
+        memory_profiler_is_recording memory_profiler_mark
+        memory_profiler_number memory_profiler_phase_begin
+        memory_profiler_phase_end memory_profiler_set_marker
+        memory_profiler_override_next_timestamp
         """.split())
     operators_ = {n for n in got if n.startswith(("_Zn", "_Zd"))}
     check_equal(len(operators_), 20, "operators")
