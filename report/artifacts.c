@@ -418,8 +418,18 @@ static int write_view_artifacts(struct artifacts *artifacts, size_t index)
 	return status;
 }
 
-/* What pages may show of a view: what is written of it as a picture, and the
-   first of the groups where groups are written. */
+/* Return: whether pages show what @format is about as a drawing: its pictures,
+   and a tree as a flamegraph in whatever form it is written. */
+static bool is_drawn(const struct artifact_format *format)
+{
+	return format == &artifact_timeline || format == &artifact_sizes ||
+	       format == &artifact_lifetimes ||
+	       format->subject == SUBJECT_FUNCTIONS ||
+	       format->subject == SUBJECT_LINES;
+}
+
+/* What pages may show of a view: what is written of it as a picture or a tree,
+   and the first of the groups where groups are written. */
 static void keep_view(struct artifacts *artifacts, size_t index)
 {
 	const struct pipeline *pipeline = artifacts->pipeline;
@@ -427,7 +437,7 @@ static void keep_view(struct artifacts *artifacts, size_t index)
 	const struct spec_view *spec = &pipeline->spec->views[index];
 	const struct view *view = pipeline->views[index];
 	const struct figure *nothing;
-	bool has_groups = false;
+	bool has_groups = false, has_tree = false;
 
 	if (!view_nothing(view, scope, &nothing))
 		artifacts->failed = true;
@@ -435,13 +445,16 @@ static void keep_view(struct artifacts *artifacts, size_t index)
 		keep(artifacts, nothing);
 	for (size_t i = 0; i < spec->artifact_count; i++) {
 		const struct artifact_format *format = spec->artifacts[i];
+		enum artifact_subject subject = format->subject;
+		bool is_tree = subject == SUBJECT_FUNCTIONS ||
+			       subject == SUBJECT_LINES;
 
-		if (format == &artifact_flamegraph ||
-		    format == &artifact_timeline ||
-		    format == &artifact_sizes || format == &artifact_lifetimes)
-			keep(artifacts, view_figure(artifacts, index,
-						    format->subject));
-		has_groups |= format->subject == SUBJECT_GROUPS;
+		if (is_tree)
+			subject = SUBJECT_FUNCTIONS;
+		if (is_drawn(format) && !(is_tree && has_tree))
+			keep(artifacts, view_figure(artifacts, index, subject));
+		has_tree |= is_tree;
+		has_groups |= subject == SUBJECT_GROUPS;
 	}
 	if (has_groups)
 		keep(artifacts, view_top_groups(view, scope));
@@ -589,7 +602,7 @@ int artifacts_write_view(struct pipeline *pipeline,
 				       .of_view = of_view };
 	const struct spec_view *view = pipeline->spec->views;
 	bool is_of_run = format->subject == SUBJECT_TIMELINE &&
-			 view->filter.count == 0 && view->title == view->name;
+			 view->filter.count == 0 && !view->has_title;
 	const struct figure *figure =
 		is_of_run ? trace_timeline(&artifacts)
 			  : view_figure(&artifacts, 0, format->subject);

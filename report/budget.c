@@ -235,8 +235,17 @@ static bool holds(const struct budget *budget, double value)
 	return false;
 }
 
-static void print_excess(const struct spec *spec, const char *section,
-			 const struct budget *budget, double value, FILE *out)
+/* "SPEC:7: [view NAME]: "; --view has neither lines nor sections. */
+static void print_place(const struct spec *spec, const char *section,
+			const struct budgets *budgets, FILE *out)
+{
+	fprintf(out, "memprof-report: %s:", spec->path);
+	if (budgets->line)
+		fprintf(out, "%u: [%s]:", (unsigned)budgets->line, section);
+	fputc(' ', out);
+}
+
+static void print_excess(const struct budget *budget, double value, FILE *out)
 {
 	char text[UNITS_TEXT_SIZE];
 
@@ -251,8 +260,7 @@ static void print_excess(const struct spec *spec, const char *section,
 		units_format_seconds(text, sizeof(text), value);
 		break;
 	}
-	fprintf(out, "memprof-report: %s: [%s]: fail_if: %s: it is %s\n",
-		spec->path, section, budget->text, text);
+	fprintf(out, "fail_if: %s: it is %s\n", budget->text, text);
 }
 
 static size_t check(const struct spec *spec, const char *section,
@@ -266,8 +274,8 @@ static size_t check(const struct spec *spec, const char *section,
 
 		if (!holds(budget, values[budget->metric]))
 			continue;
-		print_excess(spec, section, budget, values[budget->metric],
-			     out);
+		print_place(spec, section, budgets, out);
+		print_excess(budget, values[budget->metric], out);
 		count++;
 	}
 	return count;

@@ -6,6 +6,7 @@
 #define REPORT_BUDGET_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct arena;
@@ -15,10 +16,12 @@ struct pipeline;
 
 enum budget_subject { BUDGET_OF_RUN, BUDGET_OF_VIEW };
 
-/* @items: @count of them, owned by the arena they were parsed into. */
+/* @items: @count of them, owned by the arena they were parsed into.  @line:
+   where they stand in the spec, 0 in --view; set by whoever knows. */
 struct budgets {
 	struct budget *items;
 	size_t count;
+	uint32_t line;
 };
 
 /**

@@ -485,21 +485,39 @@ static void print_options(FILE *out)
 	}
 }
 
+static void print_filter_key(FILE *out, const struct filter_key *key)
+{
+	char name[HINT_BYTES];
+
+	assert(!key->negated || strncmp(key->negated, "not_", 4) == 0);
+	snprintf(name, sizeof(name), "%s%s", key->negated ? "[not_]" : "",
+		 key->name);
+	print_row(out, name, key->value, key->summary);
+}
+
 static void print_keys(FILE *out)
 {
-	fputs("\nKeys of --view, which select allocations (all must hold):\n",
+	fputs("\nKeys of --view, which select allocations (all must hold); "
+	      "[not_]KEY: with not_\nin front it passes what KEY rejects:\n",
 	      out);
 	for (size_t i = 0; i < filter_key_count; i++)
-		print_row(out, filter_keys[i].name, filter_keys[i].value,
-			  filter_keys[i].summary);
-	fputs("and which shape the answer:\n", out);
+		if (!filter_key_names_sections(&filter_keys[i]))
+			print_filter_key(out, &filter_keys[i]);
+	fputs("and which shape the answer, where the artifact has such rows or "
+	      "is a tree:\n",
+	      out);
 	for (size_t i = 0; i < view_key_count; i++)
 		if (view_keys[i].in_query)
 			print_row(out, view_keys[i].name, view_keys[i].value,
 				  view_keys[i].summary);
 	fputs("TIME: seconds from the start (1.5, 250ms, 1h30m), a share of "
-	      "the run (12.5%)\nor peak.  BYTES: 4096, 64KiB, 10MB, 0x1000.\n",
+	      "the run (12.5%)\nor peak.  BYTES: 4096, 64KiB, 10MB, 0x1000.\n"
+	      "Specs have all of these, and keys that name filters of the "
+	      "spec:\n",
 	      out);
+	for (size_t i = 0; i < filter_key_count; i++)
+		if (filter_key_names_sections(&filter_keys[i]))
+			print_filter_key(out, &filter_keys[i]);
 }
 
 static void print_formats(FILE *out)

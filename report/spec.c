@@ -512,6 +512,29 @@ static int pair_set(struct spec *spec, char *pair, struct section_seen *seen,
 	return section_view_set(spec, spec->views, pair, value, seen, place);
 }
 
+enum { TITLE_TERMS = 8 };
+
+/* What a view that has no name is about: its conditions, as written. */
+static const char *query_title(struct arena *arena, const struct spec_view *view)
+{
+	const struct filter_spec *filter = &view->filter;
+	const char *title = "All allocations";
+
+	for (size_t i = 0; title && i < filter->count; i++) {
+		if (i == TITLE_TERMS)
+			return arena_printf(arena, "%s, and %zu more", title,
+					    filter->count - i);
+		title = arena_printf(arena, "%s %s = %s",
+				     i ? arena_printf(arena, "%s,", title)
+				       : "Allocations with",
+				     filter->terms[i].is_negated
+					     ? filter->terms[i].key->negated
+					     : filter->terms[i].key->name,
+				     filter->terms[i].written);
+	}
+	return title;
+}
+
 static int query_read(struct spec *spec, const char *query,
 		      const struct artifact_format *artifact,
 		      const struct place *place)
@@ -540,6 +563,12 @@ static int query_read(struct spec *spec, const char *query,
 				    "%s is about the whole trace: no key "
 				    "applies to it",
 				    artifact->name);
+	view->has_title = view->title != NULL;
+	if (status == 0 && !view->title) {
+		view->title = query_title(&spec->arena, view);
+		if (!view->title)
+			status = place_fail(place, -ENOMEM, "out of memory");
+	}
 	if (status == 0)
 		status = section_view_finish(view, place);
 	return status < 0 ? status : spec_uses_resolve(spec, place->diag);

@@ -24,7 +24,7 @@ enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
 /**
  * struct spec_view - one [view NAME] section
  * @name:  [A-Za-z0-9_.-]+, not starting with a dot: part of file names
- * @title: @name if not set
+ * @title: if not set @name, for --view what it selects; @has_title: was set
  * @count: rows of allocations and groups, SORT_NO_COUNT for all
  * @skip:  rows before them
  * @cost, @direction: of trees
@@ -32,6 +32,7 @@ enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
 struct spec_view {
 	const char *name;
 	const char *title;
+	bool has_title;
 	struct filter_spec filter;
 	enum sort_by sort_by;
 	enum sort_order order;

@@ -312,23 +312,28 @@ static int set_budgets(struct spec_view *view, const char *value,
 			     diag);
 }
 
+#define OF_ROWS (VIEW_KEY_OF(SUBJECT_ALLOCATIONS) | VIEW_KEY_OF(SUBJECT_GROUPS))
+#define OF_TREES (VIEW_KEY_OF(SUBJECT_FUNCTIONS) | VIEW_KEY_OF(SUBJECT_LINES))
+
 const struct view_key view_keys[] = {
-	{ "title", "TEXT", "heading of the view", true, set_title },
-	{ "artifacts", "LIST", "what to write, see Artifacts", false,
+	{ "title", "TEXT", "heading of the view", true, 0, set_title },
+	{ "artifacts", "LIST", "what to write, see Artifacts", false, 0,
 	  set_artifacts },
 	{ "sort_by", "WORD", "order of the rows of allocations, groups", true,
-	  set_sort_by },
-	{ "order", "WORD", "asc (rising) or dsc (falling)", true, set_order },
+	  OF_ROWS, set_sort_by },
+	{ "order", "WORD", "asc (rising) or dsc (falling)", true, OF_ROWS,
+	  set_order },
 	{ "count", "NUMBER", "rows of allocations, groups; or all", true,
-	  set_count },
-	{ "skip", "NUMBER", "rows to leave out before these", true, set_skip },
+	  OF_ROWS, set_count },
+	{ "skip", "NUMBER", "rows to leave out before these", true, OF_ROWS,
+	  set_skip },
 	{ "cost", "WORD",
 	  "what trees add up: bytes, count, temporary, peak or leaked", true,
-	  set_cost },
+	  OF_TREES, set_cost },
 	{ "direction", "WORD", "trees begin with callers or with callees",
-	  true, set_direction },
+	  true, OF_TREES, set_direction },
 	{ "fail_if", "LIST", "exit with 1 if bytes > 1MiB, groups > 0, …", true,
-	  set_budgets },
+	  0, set_budgets },
 };
 
 const size_t view_key_count = sizeof(view_keys) / sizeof(view_keys[0]);

@@ -28,16 +28,23 @@ struct report_key {
 	int (*set)(struct spec *spec, const char *value, struct diag *diag);
 };
 
-/* A key of [view NAME]; texts are copied to @arena. @in_query: --view takes it
-   too. */
+/**
+ * struct view_key - a key of [view NAME]; texts are copied to @arena
+ * @in_query: --view takes it too
+ * @applies:  of which subjects artifacts heed it, VIEW_KEY_OF() of each, ORed;
+ *            0: of all
+ */
 struct view_key {
 	const char *name;
 	const char *value;
 	const char *summary;
 	bool in_query;
+	unsigned applies;
 	int (*set)(struct spec_view *view, const char *value,
 		   struct arena *arena, struct diag *diag);
 };
+
+#define VIEW_KEY_OF(subject) (1u << (subject))
 
 extern const struct report_key report_keys[];
 extern const size_t report_key_count;

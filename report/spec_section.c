@@ -46,9 +46,11 @@ static int unknown_key(const struct place *place, const char *key,
 {
 	char hint[HINT_BYTES];
 
-	choice_hint(key, names, hint, sizeof(hint));
-	return place_fail(place, -EINVAL, "unknown key \"%s\"%s%s", key, where,
-			  hint);
+	bool is_cut = choice_hint(key, names, hint, sizeof(hint));
+
+	return place_fail(place, -EINVAL, "unknown key \"%s\"%s%s%s", key,
+			  where, hint,
+			  is_cut ? ", see memprof-report --help" : "");
 }
 
 static bool seen_before(struct section_seen *seen, size_t index)
@@ -76,6 +78,13 @@ static int key_check(struct spec *spec, const char *key, const char *value,
 	return section_text_check(spec, value, place);
 }
 
+/* Budgets are read once: by the key that made them. */
+static void budgets_place(struct budgets *budgets, const struct place *place)
+{
+	if (budgets->count && !budgets->line)
+		budgets->line = place->line;
+}
+
 int section_report_set(struct spec *spec, const char *key, const char *value,
 		       struct section_seen *seen, const struct place *place)
 {
@@ -98,15 +107,18 @@ int section_report_set(struct spec *spec, const char *key, const char *value,
 		if (status < 0)
 			return place_fail(place, status, "%s: %s", key,
 					  found.text);
+		budgets_place(&spec->budgets, place);
 		return 0;
 	}
 	return unknown_key(place, key, " in [report]", names);
 }
 
 /* Appends the filter keys to @count of @names. */
-static void filter_key_names(const char **names, size_t count)
+static void filter_key_names(bool is_query, const char **names, size_t count)
 {
 	for (size_t i = 0; i < filter_key_count; i++) {
+		if (is_query && filter_key_names_sections(&filter_keys[i]))
+			continue;
 		names[count++] = filter_keys[i].name;
 		if (filter_keys[i].negated)
 			names[count++] = filter_keys[i].negated;
@@ -123,7 +135,7 @@ static void view_key_names(bool is_query, const char **names)
 	for (size_t i = 0; i < view_key_count; i++)
 		if (!is_query || view_keys[i].in_query)
 			names[count++] = view_keys[i].name;
-	filter_key_names(names, count);
+	filter_key_names(is_query, names, count);
 }
 
 static const struct view_key *view_key_find(const char *name, bool is_query)
@@ -163,11 +175,43 @@ static int filter_key_set(struct spec *spec, struct filter_spec *filter,
 
 	if (status < 0)
 		return status;
+	if (place->line == 0 && filter_key_names_sections(row))
+		return place_fail(place, -EINVAL,
+				  "%s names [filter NAME] sections, which only "
+				  "a spec has (--spec)",
+				  name);
 	status = filter_spec_set(filter, row, is_negated, value, place->line,
 				 &spec->arena, &found);
 	return status < 0 ? place_fail(place, status, "%s: %s", name,
 				       found.text)
 			  : 0;
+}
+
+/* --view has one artifact: a key that it does not heed would be passed over
+   without a word.  Keys that apply to nothing because the artifact is about the
+   whole trace are told so together. */
+static int query_key_check(const struct spec_view *view,
+			   const struct view_key *row,
+			   const struct place *place)
+{
+	const struct artifact_format *artifact = view->artifacts[0];
+	const char *names[NAMES_MAX];
+	char list[HINT_BYTES];
+	size_t count = 0;
+
+	if (!row->applies || artifact_is_of_trace(artifact) ||
+	    row->applies & VIEW_KEY_OF(artifact->subject))
+		return 0;
+	for (size_t i = 0; artifact_formats[i]; i++) {
+		assert(count < NAMES_MAX - 1);
+		if (row->applies & VIEW_KEY_OF(artifact_formats[i]->subject))
+			names[count++] = artifact_formats[i]->name;
+	}
+	names[count] = NULL;
+	choice_list(names, list, sizeof(list));
+	return place_fail(place, -EINVAL,
+			  "%s does not apply to %s; it does to: %s", row->name,
+			  artifact->name, list);
 }
 
 int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
@@ -188,11 +232,15 @@ int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
 		return unknown_view_key(place, key, is_query);
 	status = key_check(spec, key, value, row->value, false,
 			   (size_t)(row - view_keys), seen, place);
+	if (status == 0 && is_query)
+		status = query_key_check(view, row, place);
 	if (status < 0)
 		return status;
 	status = row->set(view, value, &spec->arena, &found);
-	return status < 0 ? place_fail(place, status, "%s: %s", key, found.text)
-			  : 0;
+	if (status < 0)
+		return place_fail(place, status, "%s: %s", key, found.text);
+	budgets_place(&view->budgets, place);
+	return 0;
 }
 
 int section_filter_set(struct spec *spec, struct filter_spec *filter,
@@ -210,7 +258,7 @@ int section_filter_set(struct spec *spec, struct filter_spec *filter,
 	if (why)
 		return place_fail(place, -EINVAL, "there is no key %s: %s", key,
 				  why);
-	filter_key_names(names, 0);
+	filter_key_names(false, names, 0);
 	return unknown_key(place, key, " in [filter]", names);
 }
 

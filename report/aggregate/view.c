@@ -299,9 +299,20 @@ const struct figure *view_series(const struct view *view,
 	*figure = *run;
 	figure->id = id;
 	figure->title = view->options.title;
+	figure->caption = nothing_passed(view, scope);
 	if (!view->totals.count)
 		figure->series.point_count = 0;
 	return name_view(view, scope, figure) ? figure : NULL;
+}
+
+static const struct figure *histogram_finish(const struct view *view,
+					     const struct scope *scope,
+					     struct figure *figure)
+{
+	if (!figure || !name_view(view, scope, figure))
+		return NULL;
+	figure->caption = nothing_passed(view, scope);
+	return figure;
 }
 
 const struct figure *view_sizes(const struct view *view,
@@ -312,7 +323,7 @@ const struct figure *view_sizes(const struct view *view,
 		arena_printf(scope->arena, "view.%s.sizes", view->options.name),
 		view->options.title);
 
-	return figure && name_view(view, scope, figure) ? figure : NULL;
+	return histogram_finish(view, scope, figure);
 }
 
 const struct figure *view_lifetimes(const struct view *view,
@@ -324,7 +335,7 @@ const struct figure *view_lifetimes(const struct view *view,
 			     view->options.name),
 		view->options.title);
 
-	return figure && name_view(view, scope, figure) ? figure : NULL;
+	return histogram_finish(view, scope, figure);
 }
 
 struct figure *view_rows_finish(const struct view *view,

@@ -101,7 +101,7 @@ const char *text_basename(const char *path)
 enum { WORD_MAX = 64 };
 
 /* Levenshtein distance, two-row form; words longer than WORD_MAX are far. */
-static size_t edit_distance(const char *a, const char *b)
+size_t text_distance(const char *a, const char *b)
 {
 	size_t a_len = strlen(a), b_len = strlen(b);
 	size_t row[WORD_MAX + 1];
@@ -134,7 +134,7 @@ const char *text_nearest(const char *word, const char *const *words)
 	const char *nearest = NULL;
 
 	for (; *words; words++) {
-		size_t distance = edit_distance(word, *words);
+		size_t distance = text_distance(word, *words);
 
 		if (distance < best) {
 			best = distance;

@@ -29,6 +29,10 @@ char *text_sanitize(struct arena *arena, const char *text, size_t len);
    is. */
 const char *text_basename(const char *path);
 
+/* Return: edit distance of @a and @b; SIZE_MAX where one is longer than 64
+   bytes. */
+size_t text_distance(const char *a, const char *b);
+
 /* Return: of @words (NULL-terminated), the nearest to @word by edit distance,
    or NULL when none is near enough to be a likely misspelling. */
 const char *text_nearest(const char *word, const char *const *words);

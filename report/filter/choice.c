@@ -8,7 +8,7 @@
 #include "report/core/diag.h"
 #include "report/core/text.h"
 
-enum { HINT_BYTES = 2048 };
+enum { HINT_BYTES = 2048, LISTED_MAX = 24, NEAR = 6 };
 
 void choice_list(const char *const *words, char *buf, size_t size)
 {
@@ -25,18 +25,66 @@ void choice_list(const char *const *words, char *buf, size_t size)
 	}
 }
 
-void choice_hint(const char *word, const char *const *words, char *buf,
+/* How far @candidate is from what may have been meant by @word: one that holds
+   it is nearer than others of as many changes. */
+static size_t how_far(const char *word, const char *candidate)
+{
+	size_t distance = text_distance(word, candidate);
+
+	return strstr(candidate, word) ? distance / 4 : distance;
+}
+
+/* Fills @ret with the NEAR words nearest to @word, nearest first, and NULL; with
+   those alone that hold it if @only_holders. */
+static void nearest_words(const char *word, const char *const *words,
+			  bool only_holders, const char *ret[NEAR + 1])
+{
+	size_t far[NEAR];
+	size_t count = 0;
+
+	for (; *words; words++) {
+		size_t distance = how_far(word, *words);
+		size_t at = count;
+
+		while (at > 0 && far[at - 1] > distance)
+			at--;
+		if (at == NEAR || (only_holders && !strstr(*words, word)))
+			continue;
+		count += count < NEAR;
+		for (size_t i = count - 1; i > at; i--) {
+			far[i] = far[i - 1];
+			ret[i] = ret[i - 1];
+		}
+		far[at] = distance;
+		ret[at] = *words;
+	}
+	ret[count] = NULL;
+}
+
+bool choice_hint(const char *word, const char *const *words, char *buf,
 		 size_t size)
 {
 	const char *nearest = text_nearest(word, words);
-	char list[HINT_BYTES];
+	const char *near[NEAR + 1];
+	char list[HINT_BYTES], question[HINT_BYTES] = "";
+	size_t count = 0;
 
-	choice_list(words, list, sizeof(list));
+	while (words[count])
+		count++;
+	nearest_words(nearest ? nearest : word, words, !nearest, near);
+	choice_list(count > LISTED_MAX ? near : words, list, sizeof(list));
 	if (nearest)
-		snprintf(buf, size, "; did you mean \"%s\"? Allowed: %s",
-			 nearest, list);
+		snprintf(question, sizeof(question), "did you mean \"%s\"? ",
+			 nearest);
+	if (count > LISTED_MAX && !near[0])
+		snprintf(buf, size, "; there are %zu", count);
+	else if (count > LISTED_MAX)
+		snprintf(buf, size, "; %s%s: %s; there are %zu", question,
+			 nearest ? "Near it" : "near it", list, count);
 	else
-		snprintf(buf, size, "; allowed: %s", list);
+		snprintf(buf, size, "; %s%s: %s", question,
+			 nearest ? "Allowed" : "allowed", list);
+	return count > LISTED_MAX;
 }
 
 int choice_find(const char *word, const char *const *words, const char *what,

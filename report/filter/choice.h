@@ -8,6 +8,7 @@
 #ifndef REPORT_FILTER_CHOICE_H
 #define REPORT_FILTER_CHOICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct diag;
@@ -26,9 +27,16 @@ int choice_find(const char *word, const char *const *words, const char *what,
 /* Fills @buf with "A, B, C", cut at @size. */
 void choice_list(const char *const *words, char *buf, size_t size);
 
-/* Fills @buf with `; did you mean "NEAREST"? Allowed: A, B`, or without the
-   question when no word is near. */
-void choice_hint(const char *word, const char *const *words, char *buf,
+/**
+ * choice_hint() - `; did you mean "NEAREST"? Allowed: A, B`
+ * @buf: result, NUL-terminated, cut at @size
+ *
+ * There is no question when no word is near.  Of more than 24 words only those
+ * near @word are named, if any: `Near it: A, B; there are 66`.
+ *
+ * Return: whether words were left out.
+ */
+bool choice_hint(const char *word, const char *const *words, char *buf,
 		 size_t size);
 
 #endif /* REPORT_FILTER_CHOICE_H */

@@ -196,6 +196,10 @@ extern const size_t filter_key_count;
    NULL); NULL if there is none. */
 const struct filter_key *filter_key_find(const char *name, bool *ret_negated);
 
+/* Return: whether the values of @key name [filter NAME] sections, which --view
+   cannot have. */
+bool filter_key_names_sections(const struct filter_key *key);
+
 /* Return: why the key @name of another tool is not one here: a sentence; NULL
    if there is nothing to say. */
 const char *filter_key_refusal(const char *name);

@@ -159,6 +159,11 @@ const struct filter_key *filter_key_find(const char *name, bool *ret_negated)
 }
 
 /* Keys of bytehound that its users may try, and why they are not here. */
+bool filter_key_names_sections(const struct filter_key *key)
+{
+	return key->kind == KIND_FILTERS;
+}
+
 const char *filter_key_refusal(const char *name)
 {
 	static const struct {

@@ -365,7 +365,9 @@ static void draw_document(struct histogram_drawing *draw)
 				"its numbers.",
 				draw->table->columns[COLUMN_NAME].label);
 	else
-		svg_head_add(&draw->head, "mp-empty", "nothing matched");
+		svg_head_add(&draw->head, "mp-empty",
+			     figure->caption ? "nothing to show"
+					     : "nothing matched");
 	height = svg_head_height(&draw->head);
 	for (size_t i = 0; draw->table->row_count && i < 2; i++) {
 		panel_init(&panels[i], draw->table,

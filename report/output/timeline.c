@@ -490,7 +490,9 @@ static void draw_document(struct timeline_drawing *draw)
 	if (figure->caption && is_file)
 		svg_head_add(&draw->head, "mp-note", figure->caption);
 	if (!draw->series->point_count || !draw->series->curve_count)
-		svg_head_add(&draw->head, "mp-empty", "nothing matched");
+		svg_head_add(&draw->head, "mp-empty",
+			     figure->caption ? "nothing to show"
+					     : "nothing matched");
 	plan_document(draw, &plan);
 	svg_open_root(svg, id ? id : figure->id, "mp-timeline",
 		      *figure->title ? figure->title : figure->id,

@@ -125,6 +125,10 @@ test_usage() {
 	expect view-without-as memprof-report --view lifetime=all t.dat
 	expect view-and-spec memprof-report --view "''" --as tree --spec x t.dat
 	expect unknown-view-key memprof-report --view lifetme=all --as tree t.dat
+	expect view-unheeded memprof-report --view sort_by=size --as tree t.dat
+	expect view-unheeded-cost memprof-report --view cost=count --as groups t.dat
+	expect view-names-filter memprof-report --view not_use=a --as tree t.dat
+	expect view-title "memprof-report --view 'not_thread=1,2&size_min=1KiB' --as tree t.dat | head -n 1"
 	expect bad-view-value memprof-report --view size_min=12q --as tree t.dat
 	expect bad-view-regex "memprof-report --view 'function_regex=a(b' --as tree t.dat"
 	status 0 memprof-report --help
@@ -355,6 +359,15 @@ order = dsc" >"$work/order.ini"
 			-o order t.dat; sed -n '/Top groups/,\$p' order/report.md |
 			grep '^| '| head -n 4"
 	done
+	# A tree on the page needs no flamegraph.svg, and why there is none is told.
+	printf '[report]\npages = html\n[view v]\nartifacts = tree\n' >"$work/page.ini"
+	status 0 "memprof-report --quiet --spec page.ini -o page t.dat &&
+		grep -q 'id=\"view.v.tree\"' page/index.html"
+	for by in flamegraph timeline sizes lifetimes; do
+		status 0 "memprof-report --view size_min=1GiB --as $by t.dat |
+			tr -d '\n' | sed 's/<[^>]*>/ /g' | tr -s ' ' |
+			grep -q 'of 7 allocations, size_min = 1GiB removed 7'"
+	done
 	expect page-order-sites "grep -B1 -A2 '^| ---: | ---: | ---' order/report.md"
 }
 
@@ -387,6 +400,7 @@ test_specs() {
 	expect spec-cycle memprof-report --spec cycle.ini t.dat
 	expect spec-used "memprof-report --quiet --spec used.ini -o used t.dat && cat used/a.folded"
 	expect spec-fail memprof-report --quiet --spec fail.ini -o fail t.dat
+	expect view-fail memprof-report --view "'fail_if=bytes>13KiB'" --as folded t.dat
 	status 0 "memprof-report --view 'fail_if=bytes>16KiB' --as folded t.dat"
 	status 1 "memprof-report --view 'fail_if=bytes>13KiB' --as folded t.dat"
 	status 4 "memprof-report --quiet --spec fail.ini -o fail flipped.dat"
@@ -470,6 +484,8 @@ PYTHON
 	done
 	while read -r query; do
 		case $query in
+		*cost=* | *direction=*)
+			status 0 "memprof-report --view '$query' --as tree t.dat" ;;
 		*sort_by=all.* | *sort_by=only_matched.*)
 			status 0 "memprof-report --view '$query' --as groups t.dat" ;;
 		*) status 0 "memprof-report --view '$query' --as allocations t.dat" ;;

@@ -274,7 +274,7 @@ static char *help_text(void)
 
 static void help_names(const char *text, const char *name)
 {
-	char needle[64];
+	char needle[80];
 
 	snprintf(needle, sizeof(needle), "\n  %s", name);
 	if (!strstr(text, needle))
@@ -286,8 +286,14 @@ static void help_lists_the_tables(void **state)
 	char *text = help_text();
 
 	(void)state;
-	for (size_t i = 0; i < filter_key_count; i++)
-		help_names(text, filter_keys[i].name);
+	for (size_t i = 0; i < filter_key_count; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s%s ",
+			 filter_keys[i].negated ? "[not_]" : "",
+			 filter_keys[i].name);
+		help_names(text, name);
+	}
 	for (size_t i = 0; i < view_key_count; i++)
 		if (view_keys[i].in_query)
 			help_names(text, view_keys[i].name);
@@ -295,6 +301,11 @@ static void help_lists_the_tables(void **state)
 		help_names(text, artifact_formats[i]->name);
 	for (size_t i = 0; page_formats[i]; i++)
 		help_names(text, page_formats[i]->name);
+	/* What --view does not take stands behind what it does. */
+	assert_true(strstr(text, "\n  use LIST") >
+		    strstr(text, "\nSpecs have "));
+	assert_true(strstr(text, "\n  direction WORD") <
+		    strstr(text, "\nSpecs have "));
 	help_names(text, "-h, --help");
 	help_names(text, "    --debug-dir DIR");
 	free(text);

@@ -332,7 +332,7 @@ static void test_timeline_edges(void **state)
 
 	(void)state;
 	draw_timeline(&drawing, sample_series(&arena, 0, 0), NULL);
-	assert_true(says(&drawing, "nothing matched"));
+	assert_true(says(&drawing, "nothing to show"));
 	drawing_done(&drawing);
 	draw_timeline(&drawing, sample_series(&arena, 1, 0), NULL);
 	drawing_done(&drawing);

@@ -264,29 +264,19 @@ static void many_views_keep_their_order(void **state)
 
 /* --- refusals --- */
 
-/* Appends ", NAME". */
-static void names_add(char *text, size_t size, const char *name)
+/* @message and how many keys a view has. */
+static const char *with_count(const char *message, bool is_query)
 {
-	size_t used = strlen(text);
-
-	snprintf(text + used, size - used, "%s%s", used ? ", " : "", name);
-}
-
-/* @message followed by all keys of a view, in the order of the tables. */
-static const char *with_keys(const char *message, bool is_query)
-{
-	static char text[4096];
-	char names[2048] = "";
+	static char text[1024];
+	size_t count = 0;
 
 	for (size_t i = 0; i < view_key_count; i++)
-		if (!is_query || view_keys[i].in_query)
-			names_add(names, sizeof(names), view_keys[i].name);
-	for (size_t i = 0; i < filter_key_count; i++) {
-		names_add(names, sizeof(names), filter_keys[i].name);
-		if (filter_keys[i].negated)
-			names_add(names, sizeof(names), filter_keys[i].negated);
-	}
-	snprintf(text, sizeof(text), "%s%s", message, names);
+		count += !is_query || view_keys[i].in_query;
+	for (size_t i = 0; i < filter_key_count; i++)
+		if (!is_query || !filter_key_names_sections(&filter_keys[i]))
+			count += 1 + (filter_keys[i].negated != NULL);
+	snprintf(text, sizeof(text),
+		 "%sthere are %zu, see memprof-report --help", message, count);
 	return text;
 }
 
@@ -294,13 +284,20 @@ static void unknown_keys_name_the_nearest(void **state)
 {
 	(void)state;
 	refuses("[view leaks]\n\nlifetme = only_leaked\n",
-		with_keys("a.ini:3: unknown key \"lifetme\" in [view]; did "
-			  "you mean \"lifetime\"? Allowed: ",
-			  false));
+		with_count("a.ini:3: unknown key \"lifetme\" in [view]; did "
+			   "you mean \"lifetime\"? Near it: lifetime, "
+			   "not_lifetime, lifetime_min, lifetime_max, "
+			   "chain_lifetime_min, chain_lifetime_max; ",
+			   false));
 	refuses("[view leaks]\nqqqqqqqqqqqqqqq = 1\n",
-		with_keys("a.ini:2: unknown key \"qqqqqqqqqqqqqqq\" in "
-			  "[view]; allowed: ",
-			  false));
+		with_count("a.ini:2: unknown key \"qqqqqqqqqqqqqqq\" in "
+			   "[view]; ",
+			   false));
+	refuses("[view leaks]\nsize = 1\n",
+		with_count("a.ini:2: unknown key \"size\" in [view]; near "
+			   "it: size_min, size_max, usable_size_min, "
+			   "usable_size_max, first_size_min, first_size_max; ",
+			   false));
 	refuses("[report]\ntitel = x\n",
 		"a.ini:2: unknown key \"titel\" in [report]; did you mean "
 		"\"title\"? Allowed: title, output, pages, theme, fail_if");
@@ -745,6 +742,27 @@ static void queries_are_read(void **state)
 	queries(&spec, "");
 	assert_int_equal(spec.views[0].filter.count, 0);
 	assert_true(spec.views[0].count == SORT_NO_COUNT);
+	assert_string_equal(spec.views[0].title, "All allocations");
+	spec_done(&spec);
+}
+
+static void queries_are_titled_by_their_conditions(void **state)
+{
+	struct spec spec;
+
+	(void)state;
+	queries(&spec, "not_thread=1&size_min=1KiB&count=3");
+	assert_string_equal(spec.views[0].title,
+			    "Allocations with not_thread = 1, size_min = 1KiB");
+	assert_false(spec.views[0].has_title);
+	spec_done(&spec);
+	queries(&spec, "size_min=1KiB&title=Big");
+	assert_string_equal(spec.views[0].title, "Big");
+	assert_true(spec.views[0].has_title);
+	spec_done(&spec);
+	queries(&spec, "thread=1&thread=2&thread=3&thread=4&thread=5&"
+		       "thread=6&thread=7&thread=8&thread=9&thread=10");
+	assert_non_null(strstr(spec.views[0].title, "thread = 8, and 2 more"));
 	spec_done(&spec);
 }
 
@@ -787,12 +805,18 @@ static void bad_queries_are_refused(void **state)
 {
 	(void)state;
 	refuses_query("lifetme=all",
-		      with_keys("--view: unknown key \"lifetme\"; did you "
-				"mean \"lifetime\"? Allowed: ",
-				true));
+		      with_count("--view: unknown key \"lifetme\"; did you "
+				 "mean \"lifetime\"? Near it: lifetime, "
+				 "not_lifetime, lifetime_min, lifetime_max, "
+				 "chain_lifetime_min, chain_lifetime_max; ",
+				 true));
 	refuses_query("artifacts=tree",
-		      with_keys("--view: unknown key \"artifacts\"; allowed: ",
-				true));
+		      with_count("--view: unknown key \"artifacts\"; ", true));
+	refuses_query("use_any=a", "--view: use_any names [filter NAME] "
+				   "sections, which only a spec has (--spec)");
+	refuses_query("cost=count", "--view: cost does not apply to "
+				    "allocations; it does to: flamegraph, "
+				    "folded, tree");
 	refuses_query("arena=main",
 		      "--view: there is no key arena: a trace does not hold "
 		      "the arena of a block; thread and address_min come near "
@@ -844,6 +868,7 @@ int main(void)
 		cmocka_unit_test(files_are_loaded),
 		cmocka_unit_test(queries_are_read),
 		cmocka_unit_test(percents_are_decoded),
+		cmocka_unit_test(queries_are_titled_by_their_conditions),
 		cmocka_unit_test(keys_do_not_apply_to_the_whole_trace),
 		cmocka_unit_test(bad_queries_are_refused),
 	};
