@@ -61,8 +61,9 @@ def report_options():
 
 
 def record_options():
-    rows = between(read("tracer/record/main.c"), "struct option options[]",
-                   "};")
+    text = read("tracer/record/settings.c")
+    rows = (between(text, "struct control controls[]", "};") +
+            between(text, "struct option own_options[]", "};"))
     return re.findall(r'\{ ?"([\w-]+)"', rows)
 
 

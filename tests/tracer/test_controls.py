@@ -3,11 +3,12 @@
 """Controls: variables, options, signals, the C API.  Started by controls.sh."""
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
-from traced import (PROGRAMS, Run, Skip, check, check_equal, run_tests,
-                    test)
+from traced import (PROGRAMS, RECORD, Run, Skip, check, check_equal,
+                    run_tests, test)
 
 PREFIX = "MEMORY_PROFILER_"
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
@@ -194,6 +195,62 @@ def marks_of_children_that_are_not_traced():
     run = Run(["sh", "-c", os.path.join(PROGRAMS, "phases_pie")])
     check_equal((run.stdout, run.trace.marks), (b"done\n", []))
     run.done()
+
+
+def launch(*argv, cwd=None, **kept):
+    """memprof-record itself.  Return: status, output, messages."""
+    p = subprocess.run([RECORD, *argv], capture_output=True, text=True,
+                       cwd=cwd, check=False, **kept)
+    return p.returncode, p.stdout, p.stderr
+
+
+@test
+def traces_that_cannot_be_made():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    open(os.path.join(directory, "file"), "w", encoding="utf-8").close()
+    for output, why in (("nodir/x", "No such file"),
+                        ("nodir/%p.dat", "No such file"),
+                        (".", "Is a directory"), ("file/x", "Not a dir"),
+                        ("/dev/null", "File exists"),
+                        ("x" * 300, "name too long"),
+                        ("x" * 2000, "name too long")):
+        for argv, env in ((["-o", output], {}),
+                          ([], {PREFIX + "OUTPUT": output})):
+            status, out, err = launch(*argv, "--", "sh", "-c",
+                                      "echo ran >>file", cwd=directory,
+                                      env=dict(os.environ, **env))
+            check_equal((status, out), (125, ""), output[:20])
+            check(why in err and len(err.splitlines()) == 1, err)
+    check_equal(os.path.getsize(os.path.join(directory, "file")), 0,
+                "the program has run")
+    shutil.rmtree(directory)
+
+
+@test
+def options_that_set_variables():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "t.dat")
+    for option, line in (("--no-free-stacks", "GRAB_BACKTRACES_ON_FREE=0"),
+                         ("--zero-memory", "ZERO_MEMORY=1"),
+                         ("--no-helper", "HELPER=0"),
+                         ("--children", "TRACK_CHILD_PROCESSES=1"),
+                         (f"--chown={os.getuid()}",
+                          f"CHOWN_OUTPUT_TO={os.getuid()}"),
+                         ("--log-file=%e.log", "LOGFILE=%e.log"),
+                         ("--log=debug", "LOG=debug")):
+        status, out, err = launch("-q", "-o", path, "--log=info", option,
+                                  "true", cwd=directory)
+        check_equal((status, out), (0, ""), option)
+        log = os.path.join(directory, "true.log")
+        if os.path.exists(log):
+            with open(log, encoding="utf-8") as f:
+                err += f.read()
+        check(f" {PREFIX}{line}\n" in err, option, err)
+    for option in ("--log=of", "--log=", "--chown=root", "--chown"):
+        status, _, err = launch("-o", path, option, "true", cwd=directory)
+        check_equal(status, 125, option)
+        check("--" in err, err)
+    shutil.rmtree(directory)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/record/output.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/options.h"
+
+/* Safety: system calls.  Return: errno for which no file can be made in the
+   directory @path, or 0. */
+static int check_directory(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return errno;
+	if (!S_ISDIR(st.st_mode))
+		return ENOTDIR;
+	return access(path, W_OK | X_OK) != 0 ? errno : 0;
+}
+
+/*
+ * A file that is there is overwritten, unless another process has it, and the
+ * tracer takes another name.
+ *
+ * Safety: system calls.  Return: 0 or an errno.
+ */
+static int check_file(const char *path, const char *directory)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return errno == ENOENT ? check_directory(directory) : errno;
+	if (S_ISDIR(st.st_mode))
+		return EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return EEXIST;
+	return access(path, W_OK) != 0 ? errno : 0;
+}
+
+int output_check(const char *pattern)
+{
+	char directory[OPTIONS_PATH_MAX];
+	const char *slash;
+
+	if (!pattern)
+		return check_directory(".");
+	if (!*pattern)
+		return 0; /* not to be traced */
+	if (strlen(pattern) >= OPTIONS_PATH_MAX)
+		return ENAMETOOLONG;
+	slash = strrchr(pattern, '/');
+	snprintf(directory, sizeof(directory), "%.*s",
+		 slash ? (int)(slash - pattern) + 1 : 2, slash ? pattern : "./");
+	if (strchr(directory, '%'))
+		return 0;
+	if (strchr(pattern, '%'))
+		return check_directory(directory);
+	return check_file(pattern, directory);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/record/settings.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/record/output.h"
+#include "tracer/version.h"
+
+#define PREFIX "MEMORY_PROFILER_"
+
+static const char help[] =
+    "Usage: memprof-record [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+    "Run PROGRAM and record its use of memory into a trace file.\n"
+    "\n"
+    "  -o, --output=FILE    write the trace to FILE; %p is replaced by the\n"
+    "                       process id, %t by the time in seconds, %e by\n"
+    "                       the program's name, %% by a percent sign\n"
+    "                       (default memory-profiling_%e_%t_%p.dat)\n"
+    "      --children       trace programs that PROGRAM starts, too\n"
+    "      --no-free-stacks record no stacks for frees\n"
+    "      --zero-memory    give PROGRAM memory that is zero\n"
+    "      --no-helper      have PROGRAM's threads compress and write\n"
+    "      --chown=UID      give the trace to that user\n"
+    "      --log=LEVEL      off, error, warn (default), info, debug, trace\n"
+    "      --log-file=FILE  write the tracer's messages to FILE\n"
+    "  -q, --quiet          do not say where the trace is\n"
+    "  -h, --help           print this help and exit\n"
+    "  -V, --version        print the version and exit\n"
+    "\n"
+    "The exit status is PROGRAM's; 125 when memprof-record fails, 126 when\n"
+    "PROGRAM cannot be run, 127 when it is not found.\n";
+
+/**
+ * struct control - an option that the tracer has a variable for
+ * @variable: without the prefix
+ * @value:    what it is set to; NULL: the option's argument
+ * @check:    of the argument; NULL: any will do
+ */
+struct control {
+	const char *option;
+	const char *variable;
+	const char *value;
+	bool (*check)(const char *argument);
+};
+
+/* Safety: pure. */
+static bool is_number(const char *argument)
+{
+	return *argument && !argument[strspn(argument, "0123456789")];
+}
+
+/* Safety: pure. */
+static bool is_level(const char *argument)
+{
+	static const char *const levels[] = {"off",  "error", "warn",
+					     "info", "debug", "trace"};
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcmp(argument, levels[i]) == 0)
+			return true;
+	return false;
+}
+
+static const struct control controls[] = {
+    {"output", "OUTPUT", NULL, NULL},
+    {"children", "TRACK_CHILD_PROCESSES", "1", NULL},
+    {"no-free-stacks", "GRAB_BACKTRACES_ON_FREE", "0", NULL},
+    {"zero-memory", "ZERO_MEMORY", "1", NULL},
+    {"no-helper", "HELPER", "0", NULL},
+    {"chown", "CHOWN_OUTPUT_TO", NULL, is_number},
+    {"log", "LOG", NULL, is_level},
+    {"log-file", "LOGFILE", NULL, NULL},
+};
+
+static const struct option own_options[] = {
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
+
+enum {
+	CONTROL_COUNT = sizeof(controls) / sizeof(controls[0]),
+	OWN_COUNT = sizeof(own_options) / sizeof(own_options[0]),
+	FIRST_CONTROL = 256, /* what getopt returns for controls[0] */
+};
+
+_Noreturn void fail(int status, const char *what, int err)
+{
+	if (err)
+		fprintf(stderr, "memprof-record: %s: %s\n", what,
+			strerror(err));
+	else
+		fprintf(stderr, "memprof-record: %s\n", what);
+	exit(status);
+}
+
+/* Safety: single thread. */
+static void set_variable(const char *name, const char *value)
+{
+	char variable[64];
+
+	snprintf(variable, sizeof(variable), PREFIX "%s", name);
+	if (setenv(variable, value, 1) != 0)
+		fail(EXIT_OWN_FAILURE, variable, errno);
+}
+
+/* Safety: single thread. */
+static void apply(const struct control *control, const char *argument)
+{
+	if (control->check && !control->check(argument)) {
+		fprintf(stderr,
+			"memprof-record: --%s: '%s' is not what it takes; try "
+			"--help\n",
+			control->option, argument);
+		exit(EXIT_OWN_FAILURE);
+	}
+	set_variable(control->variable,
+		     control->value ? control->value : argument);
+}
+
+/* Safety: pure.  @ret has room for all options. */
+static void fill_options(struct option *ret)
+{
+	for (int i = 0; i < CONTROL_COUNT; i++)
+		ret[i] = (struct option){
+		    .name = controls[i].option,
+		    .has_arg = controls[i].value ? no_argument
+						 : required_argument,
+		    .val = FIRST_CONTROL + i,
+		};
+	memcpy(ret + CONTROL_COUNT, own_options, sizeof(own_options));
+}
+
+void settings_parse(int argc, char **argv, struct settings *ret)
+{
+	struct option options[CONTROL_COUNT + OWN_COUNT];
+	int c;
+
+	*ret = (struct settings){0};
+	fill_options(options);
+	while ((c = getopt_long(argc, argv, "+o:qhV", options, NULL)) != -1) {
+		switch (c) {
+		case 'o':
+			apply(&controls[0], optarg);
+			break;
+		case 'q':
+			ret->quiet = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(0);
+		case 'V':
+			puts("memprof-record " MEMPROF_VERSION);
+			exit(0);
+		case '?':
+			fputs("Try 'memprof-record --help'.\n", stderr);
+			exit(EXIT_OWN_FAILURE);
+		default:
+			apply(&controls[c - FIRST_CONTROL], optarg);
+		}
+	}
+	if (optind == argc)
+		fail(EXIT_OWN_FAILURE, "no program given; try --help", 0);
+	ret->program = optind;
+}
+
+/*
+ * The library lies beside the program in a build tree and under ../lib where
+ * installed.  Safety: single thread.
+ */
+static void find_library(char ret[PATH_MAX])
+{
+	static const char *const places[] = {"libmemprof.so",
+					     "../lib/memprof/libmemprof.so"};
+	char dir[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	char *slash;
+
+	if (len < 0)
+		fail(EXIT_OWN_FAILURE, "/proc/self/exe", errno);
+	dir[len] = '\0';
+	slash = strrchr(dir, '/');
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char path[PATH_MAX + 64];
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - dir), dir,
+			 places[i]);
+		if (realpath(path, ret))
+			break;
+		ret[0] = '\0';
+	}
+	if (!ret[0])
+		fail(EXIT_OWN_FAILURE, "libmemprof.so not found", 0);
+	if (strpbrk(ret, ": "))
+		fail(EXIT_OWN_FAILURE,
+		     "libmemprof.so lies under a path with a space or colon, "
+		     "which LD_PRELOAD cannot hold",
+		     0);
+}
+
+/* Safety: single thread.  Ours first, a user's own libraries after it. */
+static void set_preload(const char *library)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t len = strlen(library) + (old ? strlen(old) : 0) + 2;
+	char *value = malloc(len);
+
+	if (!value)
+		fail(EXIT_OWN_FAILURE, "environment", ENOMEM);
+	snprintf(value, len, "%s%s%s", library, old && *old ? ":" : "",
+		 old ? old : "");
+	setenv("LD_PRELOAD", value, 1);
+	free(value);
+}
+
+void settings_set_environment(int names_fd)
+{
+	const char *output = getenv(PREFIX "OUTPUT");
+	char library[PATH_MAX];
+	char names[64];
+	int err = output_check(output);
+
+	if (err) {
+		fprintf(stderr, "memprof-record: cannot make %s: %s\n",
+			output ? output : "a trace here", strerror(err));
+		exit(EXIT_OWN_FAILURE);
+	}
+	find_library(library);
+	set_preload(library);
+	snprintf(names, sizeof(names), "/proc/%d/fd/%d", (int)getpid(),
+		 names_fd);
+	set_variable("NAME_FILE", names);
+	unsetenv(PREFIX "IS_CHILD");
+}
