@@ -13,6 +13,7 @@ packages.build := gcc make libc6-dev pkg-config libdw-dev libelf-dev \
                   libunwind8
 packages.demo  := $(packages.build) sqlite3
 packages.check := $(packages.demo) g++ binutils libcmocka-dev valgrind \
+                  libjemalloc-dev libmimalloc-dev libgoogle-perftools-dev \
                   heaptrack python3 python3-jsonschema libjson-perl chromium \
                   redis-server redis-tools clang libclang-rt-14-dev perl \
                   zstd cmark procps libjemalloc2 libxml2-utils file rustc dwz \

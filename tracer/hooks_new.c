@@ -193,7 +193,7 @@ static COLD void *new_without_library(size_t size, size_t align)
 /* Safety: as the hooks.  The usable size, where the same library knows it. */
 static size_t get_usable(void *p, const void *function)
 {
-	Dl_info a, b;
+	Dl_info info;
 	static const void *_Atomic asked;
 	static atomic_bool same;
 
@@ -202,13 +202,12 @@ static size_t get_usable(void *p, const void *function)
 	if (asked != function) {
 		uintptr_t guard = tls_enter_internal();
 
-		same = dladdr(function, &a) &&
-		       dladdr((void *)(uintptr_t)real.free, &b) &&
-		       a.dli_fbase == b.dli_fbase;
+		same = dladdr(function, &info) &&
+		       info.dli_fbase == real.malloc_base;
 		asked = function;
 		tls_leave_internal(guard);
 	}
-	return same ? real.usable_size(p) : 0;
+	return same ? real_ask_usable(p) : 0;
 }
 
 /* Safety: as the hooks. */
@@ -224,7 +223,7 @@ static void *call_new(struct operator* op, size_t size, uintptr_t a,
 		return NULL;
 	tls.operator_pc = (uintptr_t)function;
 	p = ((new_function *)(uintptr_t)function)(size, a, b);
-	if (!p || !state_on() ||
+	if (!p || !state_on() || tls.in_allocator ||
 	    (tls.serial != serial && tls.last_block == (uintptr_t)p))
 		return p;
 	block.addr = (uintptr_t)p;

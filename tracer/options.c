@@ -49,6 +49,7 @@ static const struct option table[] = {
 	OPTION("CHOWN_OUTPUT_TO", ID, owner),
 	OPTION("TRACK_CHILD_PROCESSES", BOOL, children),
 	OPTION("HELPER", BOOL, helper),
+	OPTION("PATCH_ALLOCATORS", BOOL, patch_allocators),
 	OPTION("USE_SHADOW_STACK", BOOL, own_unwinder),
 	OPTION("VERIFY_UNWIND", VERIFY, verify_unwind),
 	OPTION("NAME_FILE", PATH, name_file),
@@ -82,6 +83,7 @@ struct options options = {
     .free_stacks = true,
     .own_unwinder = true,
     .helper = true,
+    .patch_allocators = true,
     .owner = OPTIONS_NO_OWNER,
 };
 

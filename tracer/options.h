@@ -40,6 +40,7 @@ enum verify_unwind {
  * @own_unwinder: stacks are taken by rules.h, not by libunwind
  * @verify_unwind: and by this one too, to compare
  * @helper:      a helper process may compress and write
+ * @patch_allocators: the code of allocators.h may be changed
  * @zero_memory: what the program allocates is zero
  * @owner:       user that the trace is given to, or OPTIONS_NO_OWNER
  * @log_bytes_max: the log is put aside when it is longer; 0: never
@@ -55,6 +56,7 @@ struct options {
 	bool own_unwinder;
 	enum verify_unwind verify_unwind;
 	bool helper;
+	bool patch_allocators;
 	bool zero_memory;
 	uint32_t owner;
 	uint64_t log_bytes_max;

@@ -37,11 +37,12 @@ void *real_find(const char *name)
  */
 static void check_usable_size(void)
 {
-	Dl_info malloc_info, size_info;
+	Dl_info info;
 
-	if (!dladdr((void *)(uintptr_t)real.malloc, &malloc_info) ||
-	    !dladdr((void *)(uintptr_t)real.usable_size, &size_info) ||
-	    malloc_info.dli_fbase != size_info.dli_fbase)
+	if (dladdr((void *)(uintptr_t)real.malloc, &info))
+		real.malloc_base = info.dli_fbase;
+	if (!dladdr((void *)(uintptr_t)real.usable_size, &info) ||
+	    info.dli_fbase != real.malloc_base)
 		real.usable_size = NULL;
 }
 
@@ -53,19 +54,23 @@ static void check_usable_size(void)
  */
 static bool is_glibc(void)
 {
-	Dl_info malloc_info, libc_info;
+	Dl_info libc_info;
 	void *version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
 
 	return IS_X86_64 && real.usable_size && version &&
 	       dladdr(version, &libc_info) &&
-	       dladdr((void *)(uintptr_t)real.malloc, &malloc_info) &&
-	       malloc_info.dli_fbase == libc_info.dli_fbase;
+	       libc_info.dli_fbase == real.malloc_base;
 }
 
 COLD size_t real_ask_usable(void *p)
 {
-	size_t usable = real.usable_size ? real.usable_size(p) : 0;
+	size_t usable = 0;
 
+	if (tls.in_allocator)
+		return 0;
+	tls.in_allocator = true; /* tcmalloc's makes an object for itself */
+	usable = real.usable_size ? real.usable_size(p) : 0;
+	tls.in_allocator = false;
 	if (!real.chunks_to_check)
 		return usable;
 	if (usable != real_glibc_usable(p))

@@ -33,6 +33,7 @@ struct real {
 	void *(*memalign)(size_t, size_t);
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
+	const void *malloc_base; /* of the file that malloc is in */
 	size_t (*usable_size)(void *); /* NULL: another allocator's, unusable */
 	bool has_glibc_chunks;    /* real_glibc_usable() says the same */
 	unsigned chunks_to_check; /* before that is believed; 0: it is not */

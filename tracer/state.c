@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/allocators.h"
 #include "tracer/chunk.h"
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
@@ -339,6 +340,7 @@ __attribute__((constructor(101))) static void start_up(void)
 	options_adjust_environment(program_start_get().envp);
 	if (state_page->on) {
 		hooks_new_init();
+		allocators_init();
 		unwind_init();
 		end_key_valid =
 		    pthread_key_create(&end_key, on_thread_end) == 0;

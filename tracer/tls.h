@@ -29,6 +29,7 @@ struct thread;
  * @operator_pc: C++ operator that the tracer called last on this thread
  * @lost_nested: calls from signal handlers not yet reported as LOST
  * @is_helper:   the thread is the helper process
+ * @in_allocator: what an allocator calls now is its own affair
  * @number:      thread number, 0 before the first event
  * @sequence:    of the next buffer, kept while there is no stream
  * @key_rounds:  how often the key destructor has put off the end
@@ -43,6 +44,7 @@ struct tls {
 	uintptr_t operator_pc;
 	uint32_t lost_nested;
 	bool is_helper;
+	bool in_allocator;
 	uint32_t number;
 	uint32_t sequence;
 	uint32_t key_rounds;

@@ -14,6 +14,7 @@
 #include "tracer/real.h"
 
 static struct real plain;
+static bool installed;
 
 /* Whether the kernel has just made the pages of @p, all zero: a block of
    glibc's that is a mapping by itself. */
@@ -104,6 +105,7 @@ static void *zero_pvalloc(size_t size)
 void zero_install(void)
 {
 	plain = real;
+	installed = true;
 	real.malloc = zero_malloc;
 	real.realloc = zero_realloc;
 	real.reallocarray = zero_reallocarray;
@@ -112,4 +114,14 @@ void zero_install(void)
 	real.memalign = zero_memalign;
 	real.valloc = zero_valloc;
 	real.pvalloc = zero_pvalloc;
+}
+
+void zero_replace_real(size_t offset, void *function)
+{
+	void **now = (void **)(void *)((char *)&real + offset);
+	void **behind = (void **)(void *)((char *)&plain + offset);
+
+	if (!installed || *now == *behind)
+		*now = function;
+	*behind = function;
 }

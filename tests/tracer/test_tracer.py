@@ -12,49 +12,8 @@ import time
 
 from dump_trace import CHUNK_MAGIC, CLOCK, COLUMNS, END, Trace
 from traced import (LIBRARY, LIVE_HELPER, PROGRAMS, RECORD, SKIPPED, Run, Skip,
-                    check, check_equal, is_gone, names, run_tests, test)
-
-
-def truth_events(run):
-    want = []
-    for line in run.truth:
-        word = line.split()
-        if word[0] == "free":
-            want.append(("free", int(word[1], 16)))
-        elif word[0] in ("malloc", "calloc", "memalign"):
-            addr = int(word[1], 16) if word[1] != "(nil)" else 0
-            want.append((word[0], addr, int(word[2])))
-        elif word[0] == "realloc":
-            want.append(("realloc", int(word[1], 16), int(word[2], 16),
-                         int(word[3])))
-        elif word[0] in ("mmap", "munmap"):
-            want.append((word[0], int(word[1], 16), int(word[2])))
-        elif word[0] == "mremap":
-            want.append(("mremap", int(word[1], 16), int(word[2], 16),
-                         int(word[3])))
-        elif word[0] == "mallopt":
-            want.append(("mallopt", tuple(int(w) for w in word[1:])))
-    return want
-
-
-def as_truth(ev):
-    if ev.kind in ("malloc", "calloc", "memalign", "mmap", "munmap"):
-        return (ev.kind, ev.addr, ev.size)
-    if ev.kind == "free":
-        return ("free", ev.addr)
-    if ev.kind in ("realloc", "mremap"):
-        return (ev.kind, ev.old, ev.addr, ev.size)
-    if ev.kind == "mallopt":
-        return ("mallopt", ev.fields)
-    return None
-
-
-def is_subsequence(want, got):
-    it = iter(got)
-    for w in want:
-        if not any(g == w for g in it):
-            return w
-    return None
+                    as_truth, check, check_equal, is_gone, is_subsequence,
+                    names, run_tests, test, truth_events)
 
 
 @test

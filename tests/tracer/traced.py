@@ -152,6 +152,48 @@ def names(run, ev):
     return [function_of(run.trace, pc, ev.tick) for pc in reversed(ev.stack)]
 
 
+def truth_events(run):
+    want = []
+    for line in run.truth:
+        word = line.split()
+        if word[0] == "free":
+            want.append(("free", int(word[1], 16)))
+        elif word[0] in ("malloc", "calloc", "memalign"):
+            addr = int(word[1], 16) if word[1] != "(nil)" else 0
+            want.append((word[0], addr, int(word[2])))
+        elif word[0] == "realloc":
+            want.append(("realloc", int(word[1], 16), int(word[2], 16),
+                         int(word[3])))
+        elif word[0] in ("mmap", "munmap"):
+            want.append((word[0], int(word[1], 16), int(word[2])))
+        elif word[0] == "mremap":
+            want.append(("mremap", int(word[1], 16), int(word[2], 16),
+                         int(word[3])))
+        elif word[0] == "mallopt":
+            want.append(("mallopt", tuple(int(w) for w in word[1:])))
+    return want
+
+
+def as_truth(ev):
+    if ev.kind in ("malloc", "calloc", "memalign", "mmap", "munmap"):
+        return (ev.kind, ev.addr, ev.size)
+    if ev.kind == "free":
+        return ("free", ev.addr)
+    if ev.kind in ("realloc", "mremap"):
+        return (ev.kind, ev.old, ev.addr, ev.size)
+    if ev.kind == "mallopt":
+        return ("mallopt", ev.fields)
+    return None
+
+
+def is_subsequence(want, got):
+    it = iter(got)
+    for w in want:
+        if not any(g == w for g in it):
+            return w
+    return None
+
+
 def run_tests():
     wanted = sys.argv[3:]
     passed = failed = 0

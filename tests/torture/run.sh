@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the programs that make life hard for a tracer, and traces them.
+#   tests/torture/run.sh BUILD_DIR [TEST]...
+# Last line: N passed, N failed
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+shift
+src=$here/../programs
+out=$build/tests/torture
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+mkdir -p "$out"
+
+build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
+
+# --- programs with an allocator of their own ---------------------------------
+
+# Which of them can be linked is found out; the driver skips what is not there.
+allocators=$src/allocators.c
+build_c -o "$out/own_glibc" "$allocators"
+has_library() { echo 'int main(void){return 0;}' | "$CC" -x c -o /dev/null - "$@" 2>/dev/null; }
+shared() { # NAME FLAGS...
+  name=$1
+  shift
+  if has_library "-l$name"; then
+    build_c -Wl,--no-as-needed "$@" -o "$out/shared_$name" "$allocators" "-l$name"
+    build_c -Wl,--no-as-needed -o "$out/plain_$name" "$allocators" "-l$name"
+  fi
+}
+shared jemalloc -DJEMALLOC
+shared mimalloc -DMIMALLOC -DPREFIX=mi_
+shared tcmalloc_minimal -DTCMALLOC -DPREFIX=tc_
+static() { # NAME FLAGS...
+  name=$1
+  archive=$("$CC" -print-file-name="lib$name.a")
+  shift
+  [ -f "$archive" ] || return 0
+  build_c "$@" -o "$out/static_$name" "$allocators" "$archive" -lstdc++ -lm -ldl
+}
+static jemalloc_pic -DJEMALLOC
+static tcmalloc_minimal
+# The names that Rust's crates give it, exported by the program and not.
+archive=$("$CC" -print-file-name=libjemalloc_pic.a)
+if [ -f "$archive" ]; then
+  nm -g --defined-only "$archive" 2>/dev/null |
+    awk '$3 ~ /^[a-z]/ && $3 !~ /^je_/ { print $3, "_rjem_" $3 }' | sort -u \
+    >"$out/names"
+  # Its C++ operators are not part of those.
+  objcopy --redefine-syms="$out/names" --strip-symbol=nothing "$archive" \
+    "$out/librjem.a" 2>/dev/null
+  build_c -DJEMALLOC -DPREFIX=_rjem_ -o "$out/static_rjem" "$allocators" \
+    "$out/librjem.a" -lm -ldl
+  build_c -DJEMALLOC -DPREFIX=_rjem_ -rdynamic -o "$out/exported_rjem" \
+    "$allocators" "$out/librjem.a" -lm -ldl
+  strip -o "$out/stripped_rjem" "$out/exported_rjem"
+fi
+
+PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/env python3 "$here/test_torture.py" \
+  "$build" "$out" "$@"

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/allocators.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "tracer/code_patch.h"
+#include "tracer/hooks_allocator.h"
+#include "tracer/log.h"
+#include "tracer/options.h"
+#include "tracer/program_symbols.h"
+#include "tracer/real.h"
+#include "tracer/sys.h"
+#include "tracer/zero.h"
+
+enum {
+	SITES_MAX = 256,
+};
+
+static const struct form forms[] = {
+#define FORM(name, where, deed, size, count, align, old) \
+	{ name, where, deed, size, count, align, old },
+#include "tracer/allocator_forms.h"
+#undef FORM
+};
+
+#define FAMILY(name, forms_, inside) \
+	{ .prefix = (name), .where = (forms_), .in_program = (inside) }
+static struct family families[] = {
+	FAMILY("", STANDARD | JEMALLOC | OPERATOR, true),
+	FAMILY("je_", STANDARD | JEMALLOC, true),
+	FAMILY("_rjem_", STANDARD | JEMALLOC, true),
+	FAMILY("mi_", STANDARD | MIMALLOC, true),
+	FAMILY("tc_", STANDARD | TCMALLOC, true),
+	FAMILY("", JEMALLOC, false),
+	FAMILY("je_", STANDARD | JEMALLOC, false),
+	FAMILY("_rjem_", STANDARD | JEMALLOC, false),
+	FAMILY("mi_", STANDARD | MIMALLOC, false),
+	FAMILY("tc_", STANDARD | TCMALLOC, false),
+};
+
+/* What must be there, or names are the same by chance. */
+static const char *const essential[] = {"malloc", "calloc", "realloc", "free"};
+enum { ALL_ESSENTIAL = 15 };
+
+static struct {
+	struct site site[SITES_MAX];
+	size_t count;
+} sites;
+
+/* Safety: pure.  Notes a function of @family. */
+static void note(struct family *family, const struct form *form,
+		 uintptr_t addr, size_t len)
+{
+	for (size_t i = 0; i < sizeof(essential) / sizeof(essential[0]); i++)
+		if (strcmp(form->name, essential[i]) == 0)
+			family->found |= (uint8_t)(1u << i);
+	if (form->deed == TELLS) {
+		family->usable = (usable_function *)addr;
+		return;
+	}
+	for (size_t i = 0; i < sites.count; i++)
+		if (sites.site[i].addr == addr)
+			return;
+	if (sites.count < SITES_MAX)
+		sites.site[sites.count++] = (struct site){
+		    .form = form, .family = family, .addr = addr, .len = len};
+}
+
+/* Safety: pure.  Return: the form called @name that @family has, or NULL. */
+static const struct form *find_form(const struct family *family,
+				    const char *name)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if ((forms[i].where & family->where) &&
+		    forms[i].name[0] == name[0] &&
+		    strcmp(forms[i].name, name) == 0)
+			return &forms[i];
+	return NULL;
+}
+
+/* Safety: as program_symbols_visit(). */
+static void visit(const struct program_symbol *symbol)
+{
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		struct family *family = &families[i];
+		size_t len = strlen(family->prefix);
+		const struct form *form;
+
+		if (!family->in_program ||
+		    strncmp(symbol->name, family->prefix, len) != 0)
+			continue;
+		form = find_form(family, symbol->name + len);
+		if (form)
+			note(family, form, symbol->addr, symbol->len);
+	}
+}
+
+/* Safety: loader's lock.  Return: the function @prefix@name that libraries
+   export, or NULL; *@ret_len written. */
+static void *find_exported(const char *prefix, const char *name,
+			   size_t *ret_len)
+{
+	char full[64];
+	size_t len = strlen(prefix), name_len = strlen(name);
+	ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+	void *p;
+
+	if (len + name_len >= sizeof(full))
+		return NULL;
+	memcpy(full, prefix, len);
+	memcpy(full + len, name, name_len + 1);
+	p = dlsym(RTLD_DEFAULT, full);
+	if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) ||
+	    !symbol)
+		return NULL;
+	*ret_len = symbol->st_size;
+	return p;
+}
+
+/* Safety: loader's lock. */
+static void find_in_libraries(struct family *family)
+{
+	const char *first =
+	    family->where & STANDARD ? essential[0] : "mallocx";
+	size_t len;
+
+	if (!find_exported(family->prefix, first, &len))
+		return;
+	if (!(family->where & STANDARD)) { /* what it has beyond the hooks */
+		family->found = ALL_ESSENTIAL;
+		family->usable = (usable_function *)(uintptr_t)find_exported(
+		    "", "malloc_usable_size", &len);
+	}
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		void *p = forms[i].where & family->where
+			      ? find_exported(family->prefix, forms[i].name,
+					      &len)
+			      : NULL;
+
+		if (p)
+			note(family, &forms[i], (uintptr_t)p, len);
+	}
+}
+
+/* Safety: system call.  Whether nobody can be in the functions now. */
+static bool is_alone(void)
+{
+	struct stat st;
+
+	return sys_stat("/proc/self/task", &st) == 0 && st.st_nlink == 2 + 1;
+}
+
+/*
+ * The standard names of a library's allocator lead to the same functions:
+ * hooks_malloc.c goes around the jumps.
+ *
+ * Safety: single thread.
+ */
+static void go_around(const struct site *site)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} members[] = {
+		{"malloc", offsetof(struct real, malloc)},
+		{"calloc", offsetof(struct real, calloc)},
+		{"realloc", offsetof(struct real, realloc)},
+		{"reallocarray", offsetof(struct real, reallocarray)},
+		{"free", offsetof(struct real, free)},
+		{"posix_memalign", offsetof(struct real, posix_memalign)},
+		{"aligned_alloc", offsetof(struct real, aligned_alloc)},
+		{"memalign", offsetof(struct real, memalign)},
+		{"valloc", offsetof(struct real, valloc)},
+		{"pvalloc", offsetof(struct real, pvalloc)},
+	};
+	Dl_info info;
+
+	if (!dladdr((void *)site->addr, &info) ||
+	    info.dli_fbase != real.malloc_base)
+		return;
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		if (strcmp(members[i].name, site->form->name) == 0)
+			zero_replace_real(members[i].offset, site->silent);
+}
+
+/* Safety: as code_patch(). */
+static bool patch(struct site *site)
+{
+	struct code_patch jump = {
+		.function = site->addr,
+		.len = site->len,
+		.target = hooks_allocator_enter,
+		.context = site,
+		.original = &site->original,
+		.beside = hooks_allocator_enter_silent,
+		.ret_beside = &site->silent,
+	};
+
+	if (!code_patch(&jump)) {
+		log_line(LOG_INFO, "not traced:", site->form->name, 0);
+		return false;
+	}
+	go_around(site);
+	return true;
+}
+
+/* Safety: as code_patch(). */
+static void patch_all(void)
+{
+	size_t done = 0, wanted = 0;
+
+	for (size_t i = 0; i < sites.count; i++) {
+		struct site *site = &sites.site[i];
+
+		if (site->family->found != ALL_ESSENTIAL)
+			continue;
+		wanted++;
+		done += patch(site);
+	}
+	if (done)
+		log_number(LOG_INFO, "functions of other allocators traced:",
+			   (long long)done);
+	if (done < wanted)
+		log_number(LOG_WARN,
+			   "functions of other allocators not traced:",
+			   (long long)(wanted - done));
+}
+
+void allocators_init(void)
+{
+	if (!options.patch_allocators || !code_patch_is_possible() ||
+	    !is_alone())
+		return;
+	program_symbols_visit(visit);
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (!families[i].in_program)
+			find_in_libraries(&families[i]);
+	patch_all();
+}
