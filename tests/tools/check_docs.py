@@ -178,6 +178,21 @@ def check_commands(check):
                    f"memprof-report.1 lacks exit status {number} ({name})")
 
 
+def check_api(check):
+    """Every function of memprof.h has its prototype in the manual."""
+    header = read("tracer/memprof.h")
+    page = read("docs/man/memprof.3")
+    functions = re.findall(r"__inline__ (\w+) (memprof_\w+)\((.*)\)", header)
+    synopsis = re.findall(r"^\.Ft (\w+)\n\.Fn (memprof_\w+) (.*)$", page,
+                          re.M)
+    check.same(functions, [(kind, name, arguments.strip('"').replace('" "',
+                                                                     ", "))
+                           for kind, name, arguments in synopsis],
+               "memprof.3, functions")
+    for name in re.findall(r"^\.Nm (memprof_\w+)", page, re.M):
+        check.that(name in header, f"memprof.3 names {name}")
+
+
 def check_definitions(check):
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*) \|$",
                       read("docs/figures.md"), re.M)
@@ -219,8 +234,8 @@ def check_links(check):
 
 def main():
     check = Check()
-    for part in (check_keys, check_formats, check_commands, check_definitions,
-                 check_trace_format, check_links):
+    for part in (check_keys, check_formats, check_commands, check_api,
+                 check_definitions, check_trace_format, check_links):
         part(check)
     for problem in check.problems:
         print(problem)

@@ -15,9 +15,9 @@ for file in index.html report.md summary.json leaks.flamegraph.svg; do
 		exit 1
 	}
 done
-for page in memprof-record memprof-report; do
-	[ -s "$root/usr/share/man/man1/$page.1" ] || {
-		echo "missing: $page.1"
+for page in memprof-record.1 memprof-report.1 memprof.3; do
+	[ -s "$root/usr/share/man/man${page##*.}/$page" ] || {
+		echo "missing: $page"
 		exit 1
 	}
 done
