@@ -253,7 +253,7 @@ struct trace_live_header {
  * committed_len only grows while @sequence stays; bytes below it are whole
  * events.  The owner stores it last (release), so a reader of a dead
  * process's file sees whole events only.  @sequence, @from and @piece change at
- * once.
+ * once.  While @after is not 0 these are of the words before its from.
  */
 struct trace_live_slot {
 	uint32_t in_use; /* 1 while its events are not in the trace */
@@ -263,6 +263,7 @@ struct trace_live_slot {
 	uint16_t piece;    /* index of the piece, modulo 2^16 */
 	uint64_t first_tick;
 	uint64_t committed_len;
+	uint64_t after; /* sequence, from and piece of the rest, or 0 */
 };
 
 #endif /* TRACER_TRACE_FORMAT_H */

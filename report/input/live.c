@@ -20,7 +20,7 @@
 #include "tracer/trace_format.h"
 
 _Static_assert(sizeof(struct trace_live_header) == 32, "no padding");
-_Static_assert(sizeof(struct trace_live_slot) == 32, "no padding");
+_Static_assert(sizeof(struct trace_live_slot) == 40, "no padding");
 
 /* Return: 0 usable, 1 not (said in @damage), negative errno. */
 static int header_read(const struct source *live, uint64_t trace_id,
