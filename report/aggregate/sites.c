@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/aggregate/scope.h"
+#include "report/aggregate/site_frame.h"
 #include "report/core/units.h"
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
@@ -28,82 +29,7 @@ struct sites {
 	uint64_t quality_bytes[SYMBOL_QUALITY_COUNT];
 };
 
-/* UNNAMED_MAX: how far above an unnamed frame a wrapper is looked for. */
-enum { UNNAMED_MAX = 3, SITE_COLUMNS = 10 };
-
-/*
- * Functions that programs do not think of as the ones that allocate: the
- * allocator's own, the plumbing of standard libraries, and wrappers that every
- * call goes through.  A name ending in `*` stands for all that begin so.
- */
-static const char *const passed_over[] = {
-	/* C */
-	"malloc", "calloc", "realloc", "reallocarray", "memalign",
-	"aligned_alloc", "posix_memalign", "strdup", "__strdup", "strndup",
-	"__strndup", "xmalloc*", "xcalloc", "xrealloc*", "xstrdup",
-	"g_malloc*", "g_realloc*", "g_strdup*", "g_try_malloc*",
-	"zmalloc*", "zcalloc*", "zrealloc*", "ztrymalloc*", "ztrycalloc*",
-	"sqlite3Malloc*", "sqlite3_malloc*", "sqlite3Realloc*",
-	"sqlite3_realloc*", "sqlite3DbMalloc*", "sqlite3DbRealloc*",
-	"sqlite3DbStrDup", "sqlite3DbStrNDup",
-	/* C++ */
-	"operator new*", "std::*", "__gnu_cxx::*", "__cxa_allocate_exception",
-	"boost::container::new_allocator*",
-	/* Rust */
-	"__rust_alloc*", "__rust_realloc", "__rdl_*", "__rg_*", "alloc::*",
-	"<alloc::*", "core::*", "<core::*", "hashbrown::*",
-};
-
-static bool name_matches(const char *name, const char *pattern)
-{
-	size_t len = strlen(pattern);
-
-	if (pattern[len - 1] == '*')
-		return strncmp(name, pattern, len - 1) == 0;
-	return strcmp(name, pattern) == 0;
-}
-
-static bool is_allocator(const char *function)
-{
-	for (size_t i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]);
-	     i++)
-		if (name_matches(function, passed_over[i]))
-			return true;
-	return false;
-}
-
-/*
- * The frame that stands for @stack, NULL for the empty stack.  An unnamed frame
- * is only a candidate: in a stripped library what lies right below a known
- * wrapper (libsqlite3.so.0+0xa7504 below sqlite3Malloc) belongs to it.
- */
-static const struct symbol_frame *site_frame(const struct scope *scope,
-					     uint32_t stack)
-{
-	const struct stacks_node *nodes = scope->stacks->nodes;
-	const struct symbol_frame *innermost = NULL, *candidate = NULL;
-	int unnamed = 0;
-
-	for (; stack != STACKS_ROOT; stack = nodes[stack].parent) {
-		size_t count;
-		const struct symbol_frame *frames = symbols_resolve(
-			scope->symbols, nodes[stack].pc_key, &count);
-
-		innermost = innermost ? innermost : frames;
-		for (size_t i = 0; i < count; i++) {
-			if (is_allocator(frames[i].function)) {
-				candidate = NULL;
-				unnamed = 0;
-				continue;
-			}
-			candidate = candidate ? candidate : &frames[i];
-			if (frames[i].quality > SYMBOL_MODULE ||
-			    ++unnamed == UNNAMED_MAX)
-				return candidate;
-		}
-	}
-	return candidate ? candidate : innermost;
-}
+enum { SITE_COLUMNS = 10 };
 
 static void site_add(struct site *site, const struct group *group)
 {
@@ -119,7 +45,7 @@ static void site_add(struct site *site, const struct group *group)
 static bool sites_add(struct sites *sites, const struct scope *scope,
 		      const struct group *group)
 {
-	const struct symbol_frame *frame = site_frame(scope, group->stack);
+	const struct symbol_frame *frame = site_frame(scope, group->stack, NULL);
 	struct site *site;
 
 	site_add(&sites->total, group);

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "report/aggregate/site_frame.h"
 #include "report/aggregate/view_data.h"
 #include "report/engine/engine.h"
 #include "report/event/run.h"
@@ -132,11 +133,11 @@ static enum top_value sorted_value(enum sort_by sort_by)
 static const char *share_label(enum top_value value)
 {
 	if (value == TOP_SIZE)
-		return "Of the view's bytes";
+		return "Of the bytes";
 	if (value == TOP_ALLOCATIONS)
-		return "Of the view's allocations";
+		return "Of the allocations";
 	if (value == TOP_LEAKED_COUNT)
-		return "Of the view's never freed";
+		return "Of the blocks";
 	return NULL;
 }
 
@@ -231,6 +232,24 @@ static struct cell top_cell(const struct scope *scope, enum top_value value,
 	return cell_none();
 }
 
+/* Return: the backtrace of @node, to be shown from its call site on; NULL when
+   out of memory. */
+static const struct figure_stack *top_stack(const struct scope *scope,
+					    uint32_t node)
+{
+	const struct figure_stack *stack = scope_stack(scope, node);
+	struct figure_stack *copy = arena_alloc(scope->arena, sizeof(*copy));
+	size_t inner;
+
+	if (!stack || !copy)
+		return NULL;
+	*copy = *stack;
+	site_frame(scope, node, &inner);
+	if (inner < copy->count)
+		copy->plumbing = inner;
+	return copy;
+}
+
 static void top_add(struct table_maker *table, const struct top *top,
 		    const struct scope *scope,
 		    const struct view_group *matched, const struct group *all)
@@ -238,7 +257,7 @@ static void top_add(struct table_maker *table, const struct top *top,
 	struct cell sorted = top_cell(scope, top->values[0], matched, all);
 
 	table_row(table);
-	table_add(table, cell_stack(scope_stack(scope, matched->stack)));
+	table_add(table, cell_stack(top_stack(scope, matched->stack)));
 	if (top->has_share)
 		table_add(table,
 			  cell_ratio(scope_ratio(sorted.count, top->whole)));

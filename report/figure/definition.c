@@ -53,7 +53,7 @@ const struct definition definitions[] = {
 	  "All allocations with the same backtrace." },
 	{ "backtrace", "Backtrace",
 	  "The call stack at the moment of the call. Pages, text and CSV begin "
-	  "with its innermost function, the one that called the allocator; "
+	  "with its innermost function, short forms with the call site; "
 	  "JSON, folded stacks, trees and flamegraphs with the outermost, the "
 	  "program's entry." },
 	{ "completeness", "Completeness",

@@ -45,6 +45,8 @@ struct figure_frame {
 /**
  * struct figure_stack - one backtrace
  * @frames:    frames[0] is the outermost (process entry); @count of them
+ * @plumbing:  how many of the innermost frames are allocators and wrappers that
+ *             a short form begins behind; less than @count, or 0
  * @id:        its number in the trace; equal numbers, equal backtraces
  * @truncated: outer frames are missing
  */
@@ -53,6 +55,7 @@ struct figure_stack {
 	size_t count;
 	uint64_t id;
 	bool truncated;
+	size_t plumbing;
 };
 
 struct figure_list {

@@ -168,7 +168,7 @@ static bool tree_is_empty(const struct figure_tree *tree)
 
 /* --- head --------------------------------------------------------------- */
 
-/* "Not drawn: 1,234 frames narrower than 0.05 % (1.2 % of the bytes)". */
+/* "Hidden: 1,234 frames under 0.05 %, 1.2 % of bytes.": fits a phone. */
 static void add_omission(struct flame_drawing *draw, enum flame_fate fate,
 			 const char *why)
 {
@@ -182,7 +182,7 @@ static void add_omission(struct flame_drawing *draw, enum flame_fate fate,
 	units_format_ratio(share, sizeof(share),
 			   all ? (double)layout->cost[fate] / (double)all : 0);
 	svg_head_printf(&draw->head, "mp-note",
-			"Not drawn: %s frame%s %s (%s of %s).", count,
+			"Hidden: %s frame%s %s, %s of %s.", count,
 			layout->nodes[fate] == 1 ? "" : "s", why, share,
 			draw->tree->by_count ? "count" : "bytes");
 }

@@ -6,7 +6,9 @@
  * letters are placed in percent and pixels and keep their size.  The first
  * measure of a panel is a wide column, the others are narrow ones before it.
  * Each class has a <title> with all of its numbers, for which no script is
- * needed.  On the x axis stand lower bounds, few enough for a phone.
+ * needed.  On the x axis stand lower bounds, few enough for a phone.  Columns
+ * leave room at the left for the labels of the y axis, and a few of them are not
+ * as wide as the drawing.
  */
 #include "report/output/artifact.h"
 
@@ -29,7 +31,9 @@ enum {
 	AXIS_PX = 24,
 	GAP_PX = 14,
 	BOX = 1000,
-	LABELS_MAX = 8,
+	GUTTER = 60,
+	SLOTS_MIN = 8,
+	LABELS_MAX = 7,
 	Y_TICKS = 4,
 	/* What the columns of such a table are. */
 	COLUMN_MIN = 0,
@@ -95,6 +99,15 @@ static void panel_init(struct panel *panel, const struct figure_table *table,
 	panel->top_value = largest > 0 ? largest * 1.06 : 1;
 }
 
+/* Where column number @row begins, of BOX. */
+static double slot_left(const struct figure_table *table, size_t row)
+{
+	size_t slots = table->row_count > SLOTS_MIN ? table->row_count
+						    : SLOTS_MIN;
+
+	return GUTTER + (BOX - GUTTER) * (double)row / (double)slots;
+}
+
 /* --- parts -------------------------------------------------------------- */
 
 static void draw_grid(struct svg *svg, const struct panel *panel, bool labels)
@@ -115,6 +128,9 @@ static void draw_grid(struct svg *svg, const struct panel *panel, bool labels)
 			svg_attr(svg, "class", "mp-tick");
 			svg_attr(svg, "x", "2");
 			svg_attr_number(svg, "y", y - 4, 1);
+			svg_attr(svg, "stroke", "#fff");
+			svg_attr(svg, "stroke-width", "3");
+			svg_attr(svg, "paint-order", "stroke");
 			svg_text(svg, text);
 		} else {
 			svg_open(svg, "line");
@@ -159,7 +175,8 @@ static void draw_column(struct histogram_drawing *draw,
 			const struct panel *panel, size_t row, size_t index)
 {
 	struct svg *svg = &draw->svg;
-	double slot = (double)BOX / (double)draw->table->row_count;
+	double from = slot_left(draw->table, row);
+	double slot = slot_left(draw->table, row + 1) - from;
 	double narrow = 0.8 / (double)(panel->count > 1 ? panel->count - 1 : 1);
 	double left = index ? 0.1 + ((double)index - 1) * narrow : 0.04;
 	double width = index ? narrow * 0.9 : 0.92;
@@ -172,7 +189,7 @@ static void draw_column(struct histogram_drawing *draw,
 	height = fmax(height, (double)BOX / PANEL_PX);
 	svg_open(svg, "rect");
 	svg_attr(svg, "class", classes[index]);
-	svg_attr_number(svg, "x", slot * ((double)row + left), 2);
+	svg_attr_number(svg, "x", from + slot * left, 2);
 	svg_attr_number(svg, "y", BOX - height, 2);
 	svg_attr_number(svg, "width", slot * width, 2);
 	svg_attr_number(svg, "height", height, 2);
@@ -186,7 +203,6 @@ static void draw_panel(struct histogram_drawing *draw,
 		       const struct panel *panel)
 {
 	struct svg *svg = &draw->svg;
-	double slot = (double)BOX / (double)draw->table->row_count;
 
 	draw_grid(svg, panel, false);
 	svg_open(svg, "svg");
@@ -198,13 +214,16 @@ static void draw_panel(struct histogram_drawing *draw,
 	svg_attr(svg, "preserveAspectRatio", "none");
 	svg_break(svg);
 	for (size_t row = 0; row < draw->table->row_count; row++) {
+		double from = slot_left(draw->table, row);
+
 		svg_open(svg, "g");
 		svg_attr(svg, "class", "mp-class");
 		draw_class_title(draw, row);
 		/* The whole height answers to the pointer. */
 		svg_open(svg, "rect");
-		svg_attr_number(svg, "x", slot * (double)row, 2);
-		svg_attr_number(svg, "width", slot, 2);
+		svg_attr_number(svg, "x", from, 2);
+		svg_attr_number(svg, "width",
+				slot_left(draw->table, row + 1) - from, 2);
 		svg_attr_int(svg, "height", BOX);
 		svg_attr(svg, "fill-opacity", "0");
 		svg_close(svg);
@@ -319,9 +338,11 @@ static void draw_x_labels(struct histogram_drawing *draw, double y)
 	int step = label_step(table);
 	bool has_open_end =
 		cell_at(table, rows - 1, COLUMN_MIN)->kind == CELL_NONE;
+	/* Whether the label of the open end needs room before it. */
+	bool is_wide = has_open_end && rows >= SLOTS_MIN;
 
 	for (size_t row = 0; row < rows; row++) {
-		double percent = 100 * (double)row / (double)rows;
+		double percent = 100 * slot_left(table, row) / BOX;
 		const struct cell *min = cell_at(table, row, COLUMN_MIN);
 		char text[VALUE_TEXT_SIZE];
 		int power;
@@ -330,15 +351,17 @@ static void draw_x_labels(struct histogram_drawing *draw, double y)
 		if (min->kind == CELL_NONE ||
 		    (row && !(row_power(table, row, &power) &&
 			      power % step == 0)) ||
-		    (row && percent < 12) || percent > (has_open_end ? 65 : 88))
+		    (row && percent < GUTTER * 0.1 + 11) ||
+		    percent > (is_wide ? 65 : 88))
 			continue;
 		value_format(text, sizeof(text), min);
 		units_trim_zeros(text);
 		draw_x_label(&draw->svg, percent, y, text, false);
 	}
 	if (has_open_end)
-		draw_x_label(&draw->svg, 100 - 100 / (double)rows, y,
-			     cell_at(table, rows - 1, COLUMN_NAME)->text, true);
+		draw_x_label(&draw->svg, 100 * slot_left(table, rows - 1) / BOX,
+			     y, cell_at(table, rows - 1, COLUMN_NAME)->text,
+			     is_wide);
 }
 
 /* --- the document ------------------------------------------------------- */
@@ -359,15 +382,17 @@ static void draw_document(struct histogram_drawing *draw)
 		svg_head_add(&draw->head, "mp-title", title);
 	if (figure->caption && is_file)
 		svg_head_add(&draw->head, "mp-note", figure->caption);
-	if (draw->table->row_count)
+	if (draw->table->row_count) {
 		svg_head_printf(&draw->head, "mp-legend",
-				"A column each class of “%s”; under the pointer "
-				"its numbers.",
+				"Each column is a class of “%s”;",
 				draw->table->columns[COLUMN_NAME].label);
-	else
+		svg_head_add(&draw->head, "mp-legend",
+			     "under the pointer are its numbers.");
+	} else {
 		svg_head_add(&draw->head, "mp-empty",
 			     figure->caption ? "nothing to show"
 					     : "nothing matched");
+	}
 	height = svg_head_height(&draw->head);
 	for (size_t i = 0; draw->table->row_count && i < 2; i++) {
 		panel_init(&panels[i], draw->table,

@@ -33,7 +33,7 @@ static void frame_write(struct html *html, const struct figure_frame *frame)
 
 enum { STACK_SUMMARY_FRAMES = 3, STACK_FRAMES_MAX = 100 };
 
-/* The innermost functions to see, the whole stack to unfold. */
+/* The call site and its callers to see, the whole stack to unfold. */
 static void stack_write(struct html *html, const struct figure_stack *stack)
 {
 	size_t shown = 0;
@@ -45,7 +45,7 @@ static void stack_write(struct html *html, const struct figure_stack *stack)
 	}
 	html_open(html, "details", "stack");
 	html_open(html, "summary", NULL);
-	for (size_t i = stack->count;
+	for (size_t i = stack->count - stack->plumbing;
 	     i-- > 0 && shown < STACK_SUMMARY_FRAMES; shown++) {
 		html_text(html, shown ? " \xe2\x86\x90 " : "");
 		html_element(html, "span", "sym",

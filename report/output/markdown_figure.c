@@ -12,22 +12,22 @@
 #include "report/output/table_layout.h"
 #include "report/output/value.h"
 
-/* The innermost frames say most. */
+/* The call site and its callers say most. */
 enum { STACK_FRAMES_MAX = 3 };
 
 static void stack_write(struct sink *out, const struct figure_stack *stack,
 			const struct markdown_limits *limits)
 {
+	size_t count = stack->count - stack->plumbing;
 	size_t shown = 0;
 
-	for (size_t i = stack->count; i-- > 0 && shown < STACK_FRAMES_MAX;) {
+	for (size_t i = count; i-- > 0 && shown < STACK_FRAMES_MAX;) {
 		sink_puts(out, shown++ ? " \xe2\x86\x90 " : "");
 		markdown_code(out, value_frame_name(&stack->frames[i]),
 			      limits->letters);
 	}
-	if (stack->count > shown)
-		sink_printf(out, " \xe2\x86\x90 %zu more",
-			    stack->count - shown);
+	if (count > shown)
+		sink_printf(out, " \xe2\x86\x90 %zu more", count - shown);
 }
 
 /* @write: markdown_code() in a table, markdown_code_outside() elsewhere. */

@@ -31,6 +31,7 @@ enum {
 	COUNT_PX = 90,
 	MARK_ROW_PX = 18,
 	LEGEND_PX = 22,
+	TICK_ROOM_PX = 12, /* for the label of a line near a panel's edge */
 	AXIS_PX = 24,
 	GAP_PX = 14,
 	BOX = 1000,
@@ -431,10 +432,12 @@ static void plan_panel(const struct timeline_drawing *draw,
 		return;
 	plan->legends_px[plan->panel_count] = plan->height_px;
 	plan->height_px += LEGEND_PX;
-	if (plan->panel_count == 0) {
+	if (plan->panel_count == 0 && mark_count(draw->series)) {
 		plan->marks_px = plan->height_px;
 		plan->height_px +=
 			(double)mark_count(draw->series) * MARK_ROW_PX;
+	} else {
+		plan->height_px += TICK_ROOM_PX;
 	}
 	*panel = (struct panel){
 		.kind = kind,

@@ -37,8 +37,8 @@ static const struct figure_frame frames[] = {
 	  .module = "libc.so.6",
 	  .address = 0xffffffffff600000 },
 };
-static const struct figure_stack stack = { frames, COUNT(frames), 17, false };
-static const struct figure_stack cut_stack = { frames + 1, 1, 9, true };
+static const struct figure_stack stack = { frames, COUNT(frames), 17, false, 0 };
+static const struct figure_stack cut_stack = { frames + 1, 1, 9, true, 0 };
 
 static struct figure *table(struct arena *arena, const char *name,
 				  const struct figure_column *columns,

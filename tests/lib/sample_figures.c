@@ -422,6 +422,7 @@ static const struct figure *groups_make(struct arena *arena, const char *id)
 		stack->frames = frames;
 		stack->count = DEPTH;
 		stack->truncated = row == 1;
+		stack->plumbing = row == 2 ? 2 : 0;
 		cells[4 * row] = cell_stack(stack);
 		cells[4 * row + 1] = cell_bytes(72704 >> row);
 		cells[4 * row + 2] = cell_count(12 >> row);

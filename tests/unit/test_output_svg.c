@@ -128,8 +128,8 @@ static void test_file_is_complete(void **state)
 			 "11.5 MiB (12,064,000 bytes), 2,017 allocations, "
 			 "&gt;99.9 %"));
 	assert_true(says(&drawing, "page_get (inlined)\npager.c:44"));
-	assert_true(says(&drawing, "Not drawn: 1 frame under 0.01 % "
-				   "(&lt;0.01 % of bytes)."));
+	assert_true(says(&drawing, "Hidden: 1 frame under 0.01 %, "
+				   "&lt;0.01 % of bytes."));
 	drawing_done(&drawing);
 	arena_done(&arena);
 }
@@ -191,7 +191,7 @@ static void test_empty(void **state)
 	assert_true(says(&drawing, "nothing matched"));
 	drawing_done(&drawing);
 	draw_flame(&drawing, sample_tree_zero(&arena), NULL);
-	assert_true(says(&drawing, "Not drawn: 1 frame "));
+	assert_true(says(&drawing, "Hidden: 1 frame "));
 	drawing_done(&drawing);
 	arena_done(&arena);
 }
@@ -204,8 +204,8 @@ static void test_deep(void **state)
 	(void)state;
 	draw_flame(&drawing, sample_tree_deep(&arena, 65536), NULL);
 	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 2000);
-	assert_true(says(&drawing, "Not drawn: 63,537 frames below row 2,000 "
-				   "(100 % of bytes)."));
+	assert_true(says(&drawing, "Hidden: 63,537 frames below row 2,000, "
+				   "100 % of bytes."));
 	drawing_done(&drawing);
 	arena_done(&arena);
 }
@@ -218,8 +218,8 @@ static void test_wide(void **state)
 	(void)state;
 	draw_flame(&drawing, sample_tree_wide(&arena, 100000), NULL);
 	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 1);
-	assert_true(says(&drawing, "Not drawn: 100,000 frames under 0.01 % "
-				   "(100 % of bytes)."));
+	assert_true(says(&drawing, "Hidden: 100,000 frames under 0.01 %, "
+				   "100 % of bytes."));
 	drawing_done(&drawing);
 	arena_done(&arena);
 }

@@ -209,6 +209,20 @@ static void test_content(void **state)
 				    "'top-call-sites']]//th[@aria-sort="
 				    "'descending'])") == 5);
 	assert_true(number(context, "count(//details[@class='stack'])") == 4);
+	/* The short form begins with the call site, the long one has it all. */
+	assert_true(number(context,
+			   "count((//details[@class='stack'])[3]/ol/li)") == 5);
+	assert_true(number(context,
+			   "count((//details[@class='stack'])[3]/summary/span["
+			   "@class='sym'])") == 3);
+	assert_true(number(context,
+			   "number((//details[@class='stack'])[3]/summary/span["
+			   "@class='sym'][1] = (//details[@class='stack'])[3]/"
+			   "ol/li[3]/span[1])") == 1);
+	assert_true(number(context,
+			   "number((//details[@class='stack'])[1]/summary/span["
+			   "@class='sym'][1] = (//details[@class='stack'])[1]/"
+			   "ol/li[1]/span[1])") == 1);
 	assert_true(number(context, "count(//svg)") >= 3);
 	xmlXPathFreeContext(context);
 	xmlFreeDoc(document);
