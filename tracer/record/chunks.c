@@ -17,6 +17,7 @@
 enum {
 	COMPRESS_MIN = 512, /* shorter payloads are stored as they are */
 	COMPRESS_LEVEL = 1,
+	HEAD_CHUNKS = 2, /* PROCESS, PIECE */
 };
 
 /* Makes room for one more in an array.  Safety: allocates.  Return: the array
@@ -164,10 +165,14 @@ bool summary_has(const struct summary *sum, uint32_t thread, uint32_t sequence)
 
 /*
  * An abort that was caught shows only by what comes after it.  Other threads
- * record until an exec takes place, but then nothing says that it failed.
+ * record until an exec takes place, but then nothing says that it failed.  A
+ * piece that has ended does not go on.
  */
 bool summary_is_resumed_by(const struct summary *sum, unsigned type)
 {
+	if (sum->end_how == TRACE_END_CONTINUED ||
+	    sum->end_how == TRACE_END_STOPPED)
+		return false;
 	return sum->end_how != TRACE_END_EXEC || type == TRACE_CHUNK_CLOCK;
 }
 
@@ -279,6 +284,21 @@ out:
 	return raw;
 }
 
+/* Safety: pure.  Return: bytes of a payload that note_chunk() reads, or 0. */
+static size_t get_needed(unsigned type)
+{
+	switch (type) {
+	case TRACE_CHUNK_PROCESS:
+		return 12;
+	case TRACE_CHUNK_PIECE:
+		return TRACE_PIECE_BYTES;
+	case TRACE_CHUNK_END:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
 /* Safety: reads @fd, allocates.  Takes what matters from one chunk. */
 static void note_chunk(struct summary *sum, int fd, off_t off,
 		       const struct trace_chunk_header *head)
@@ -289,14 +309,21 @@ static void note_chunk(struct summary *sum, int fd, off_t off,
 		sum->resumed |= summary_is_resumed_by(sum, head->type);
 	if (head->thread > sum->threads)
 		sum->threads = head->thread;
-	if (head->type != TRACE_CHUNK_PROCESS && head->type != TRACE_CHUNK_END)
+	if (!get_needed(head->type))
 		return;
-	payload = load_raw(fd, off, head, 12);
+	payload = load_raw(fd, off, head, get_needed(head->type));
 	if (!payload)
 		return;
 	if (head->type == TRACE_CHUNK_PROCESS) {
 		sum->clock = payload[8];
-	} else {
+		memcpy(&sum->pid, payload, sizeof(sum->pid));
+	} else if (head->type == TRACE_CHUNK_PIECE) {
+		memcpy(&sum->run_id, payload, sizeof(sum->run_id));
+		if (payload[28] != TRACE_PIECE_FORK)
+			memcpy(&sum->previous_id, payload + 8,
+			       sizeof(sum->previous_id));
+		memcpy(&sum->piece, payload + 24, sizeof(sum->piece));
+	} else if (head->type == TRACE_CHUNK_END) {
 		memcpy(&sum->end_how, payload, sizeof(sum->end_how));
 		sum->resumed = false;
 	}
@@ -329,10 +356,10 @@ static int read_chunks(struct summary *sum, int fd, off_t size)
 	return 0;
 }
 
-int summary_read(struct summary *ret, int fd, off_t size)
+/* Safety: reads @fd.  Return: 0, or -EINVAL where this is no trace. */
+static int read_preamble(struct summary *ret, int fd)
 {
 	struct trace_preamble pre;
-	int err;
 
 	*ret = (struct summary){
 		.clock = TRACE_CLOCK_TSC,
@@ -342,11 +369,36 @@ int summary_read(struct summary *ret, int fd, off_t size)
 	    memcmp(pre.magic, TRACE_MAGIC, TRACE_MAGIC_LEN) != 0 ||
 	    pre.version_major != TRACE_VERSION_MAJOR)
 		return -EINVAL;
-	ret->trace_id = pre.trace_id;
+	ret->trace_id = ret->run_id = pre.trace_id;
+	return 0;
+}
+
+int summary_read(struct summary *ret, int fd, off_t size)
+{
+	int err = read_preamble(ret, fd);
+
+	if (err)
+		return err;
 	err = read_chunks(ret, fd, size);
 	if (ret->range_count)
 		qsort(ret->ranges, ret->range_count, sizeof(*ret->ranges),
 		      compare_ranges);
+	return err;
+}
+
+int summary_read_head(struct summary *ret, int fd, off_t size)
+{
+	int err = read_preamble(ret, fd);
+
+	for (int i = 0; i < HEAD_CHUNKS && !err; i++) {
+		struct trace_chunk_header head;
+
+		if (!read_header(fd, ret->end, &head) ||
+		    !is_whole(fd, ret->end, size, &head))
+			break;
+		note_chunk(ret, fd, ret->end, &head);
+		ret->end += (off_t)sizeof(head) + head.stored_len;
+	}
 	return err;
 }
 

@@ -33,7 +33,11 @@ struct broken_chunk {
 /**
  * struct summary - what the chunks of a trace say
  * @trace_id:   from the preamble
+ * @run_id:     from PIECE, or @trace_id
+ * @previous_id: the same, of the same process; 0 where there is none
+ * @piece:      index of it
  * @clock:      from PROCESS
+ * @pid:        the same
  * @end_how:    of the last END, 0 where there is none
  * @resumed:    the program went on after the last END
  * @threads:    largest thread number
@@ -45,7 +49,11 @@ struct broken_chunk {
  */
 struct summary {
 	uint64_t trace_id;
+	uint64_t run_id;
+	uint64_t previous_id;
+	uint32_t piece;
 	unsigned clock;
+	uint32_t pid;
 	uint32_t end_how;
 	bool resumed;
 	uint32_t threads;
@@ -67,6 +75,13 @@ struct summary {
 int summary_read(struct summary *ret, int fd, off_t size);
 
 void summary_done(struct summary *sum);
+
+/*
+ * Reads what comes before all others: the preamble, PROCESS and PIECE.
+ *
+ * Safety: as summary_read().  Return: the same.
+ */
+int summary_read_head(struct summary *ret, int fd, off_t size);
 
 /* Return: whether a chunk has the buffer.  Safety: pure. */
 bool summary_has(const struct summary *sum, uint32_t thread, uint32_t sequence);

@@ -43,23 +43,35 @@ static int append_clock(int fd, const struct summary *sum)
 			     &(struct part){payload, sizeof(payload)}, 1);
 }
 
+/* Safety: pure.  Whether the process goes on behind the last END. */
+static bool is_end_of_piece(const struct summary *sum)
+{
+	return sum->end_how == TRACE_END_CONTINUED ||
+	       sum->end_how == TRACE_END_STOPPED;
+}
+
 /* Safety: pure.  Return: enum trace_end_how, and @ret_status. */
-static uint32_t get_end(const struct launch_result *launched, int *ret_status)
+static uint32_t get_end(const struct summary *sum, const struct finish_end *end,
+			int *ret_status)
 {
 	*ret_status = -1;
-	if (!launched) /* its parent knows */
+	if (is_end_of_piece(sum))
+		return sum->end_how;
+	if (end->is_followed)
+		return TRACE_END_CONTINUED;
+	if (!end->launched) /* its parent knows */
 		return TRACE_END_UNSEEN;
-	if (WIFSIGNALED(launched->wait_status)) {
-		*ret_status = WTERMSIG(launched->wait_status);
+	if (WIFSIGNALED(end->launched->wait_status)) {
+		*ret_status = WTERMSIG(end->launched->wait_status);
 		return TRACE_END_SIGNAL;
 	}
-	*ret_status = WEXITSTATUS(launched->wait_status);
+	*ret_status = WEXITSTATUS(end->launched->wait_status);
 	return TRACE_END__EXIT;
 }
 
 /* Safety: allocates.  Return: 0 or -errno. */
 static int append_end(int fd, const struct summary *sum,
-		      const struct launch_result *launched)
+		      const struct finish_end *end)
 {
 	uint64_t tick = summary_tick(sum);
 	uint8_t payload[60], *p = payload;
@@ -67,14 +79,14 @@ static int append_end(int fd, const struct summary *sum,
 	    .type = TRACE_CHUNK_END, .first_tick = tick, .last_tick = tick};
 	int status;
 
-	p = put_u32(p, get_end(launched, &status));
+	p = put_u32(p, get_end(sum, end, &status));
 	p = put_u32(p, (uint32_t)status);
 	p = put_u64(p, 0);
 	p = put_u64(p, clock_read_ns(CLOCK_MONOTONIC));
 	p = put_u64(p, clock_read_ns(CLOCK_REALTIME));
 	p = put_u64(p, 0);
 	p = put_u64(p, 0);
-	p = put_u64(p, launched ? launched->peak_rss_bytes : 0);
+	p = put_u64(p, end->launched ? end->launched->peak_rss_bytes : 0);
 	put_u32(p, 0);
 	return chunks_append(fd, &head,
 			     &(struct part){payload, sizeof(payload)}, 1);
@@ -102,8 +114,7 @@ static int prepare(int fd, struct summary *sum)
 
 /* Safety: allocates.  Return: 0 or -errno. */
 static int complete(int fd, const struct live_file *live,
-		    const struct launch_result *launched,
-		    struct finish_result *ret)
+		    const struct finish_end *end, struct finish_result *ret)
 {
 	struct slots_result added = {0};
 	struct summary sum = {0};
@@ -113,10 +124,11 @@ static int complete(int fd, const struct live_file *live,
 		err = slots_append(fd, &sum, live, &added);
 	sum.resumed |= added.chunks &&
 		       summary_is_resumed_by(&sum, TRACE_CHUNK_COLUMNS);
-	if (!err && (!sum.end_how || sum.resumed)) {
+	if (!err && (!sum.end_how || sum.resumed ||
+		     (added.chunks && is_end_of_piece(&sum)))) {
 		err = append_clock(fd, &sum);
 		if (!err)
-			err = append_end(fd, &sum, launched);
+			err = append_end(fd, &sum, end);
 	}
 	summary_done(&sum);
 	ret->how = sum.resumed ? 0 : sum.end_how;
@@ -204,7 +216,29 @@ static bool lock_trace(int fd, const struct live_file *live, bool is_launched)
 	return locked || flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-int finish_trace(const char *path, const struct launch_result *launched,
+int finish_read_head(const char *path, struct finish_head *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct summary sum;
+	struct stat st;
+	int err;
+
+	*ret = (struct finish_head){0};
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &st) == 0 ? summary_read_head(&sum, fd, st.st_size)
+				  : -errno;
+	close(fd);
+	if (!err)
+		*ret = (struct finish_head){
+			.pid = (int)sum.pid,
+			.trace_id = sum.trace_id,
+			.previous_id = sum.previous_id,
+		};
+	return err;
+}
+
+int finish_trace(const char *path, const struct finish_end *end,
 		 struct finish_result *ret)
 {
 	struct live_file live;
@@ -217,8 +251,8 @@ int finish_trace(const char *path, const struct launch_result *launched,
 		return -errno;
 	snprintf(live_path, sizeof(live_path), "%s.live", path);
 	err = live_open(&live, live_path);
-	if (!err && lock_trace(fd, &live, launched)) {
-		err = complete(fd, &live, launched, ret);
+	if (!err && lock_trace(fd, &live, end->launched)) {
+		err = complete(fd, &live, end, ret);
 		if (!err)
 			unlink(live_path);
 	}

@@ -141,6 +141,7 @@ static void fill_options(struct option *ret)
 void settings_parse(int argc, char **argv, struct settings *ret)
 {
 	struct option options[CONTROL_COUNT + OWN_COUNT];
+	const char *value;
 	int c;
 
 	*ret = (struct settings){0};
@@ -169,6 +170,9 @@ void settings_parse(int argc, char **argv, struct settings *ret)
 	if (optind == argc)
 		fail(EXIT_OWN_FAILURE, "no program given; try --help", 0);
 	ret->program = optind;
+	value = getenv(PREFIX "DISABLE_BY_DEFAULT");
+	ret->is_disabled =
+	    value && (strcmp(value, "1") == 0 || strcmp(value, "true") == 0);
 }
 
 /*

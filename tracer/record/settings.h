@@ -15,10 +15,12 @@ enum {
  * struct settings - what concerns memprof-record itself
  * @program: index of the program in argv
  * @quiet:   do not say where the trace is
+ * @is_disabled: recording need not begin
  */
 struct settings {
 	int program;
 	bool quiet;
+	bool is_disabled;
 };
 
 /* Prints "memprof-record: @what[: name of @err]" and ends with @status.

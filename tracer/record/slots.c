@@ -103,30 +103,71 @@ struct live_owner live_get_owner(const struct live_file *live)
 	return owner;
 }
 
-/* Safety: reads.  Return: whether there is a slot at @off with something that
-   the trace lacks. */
-static bool read_slot(const struct live_file *live, off_t off, size_t room,
-		      const struct summary *sum, struct slot *ret,
-		      uint64_t *damaged_bytes)
+/**
+ * struct share - whose some of a buffer's words are
+ * @sequence, @from, @piece: as in the control page
+ * @end: word after the last one
+ */
+struct share {
+	uint32_t sequence;
+	uint16_t from;
+	uint16_t piece;
+	uint64_t end;
+};
+
+/* Safety: pure.  A buffer that is just being cut has two.  Return: how many
+   there are. */
+static int get_shares(const struct trace_live_slot *slot, struct share ret[2])
+{
+	uint64_t end = slot->committed_len / sizeof(uint64_t);
+
+	ret[0] = (struct share){slot->sequence, slot->from, slot->piece, end};
+	if (!slot->after)
+		return 1;
+	ret[1] = (struct share){.end = end};
+	memcpy(&ret[1].sequence, &slot->after, sizeof(ret[1].sequence));
+	ret[1].from = (uint16_t)(slot->after >> 32);
+	ret[1].piece = (uint16_t)(slot->after >> 48);
+	if (ret[0].end > ret[1].from)
+		ret[0].end = ret[1].from;
+	return 2;
+}
+
+/* Safety: reads.  Adds what there is at @off and the trace lacks; there is
+   room for two more.  @room: bytes of a buffer. */
+static void add_slot(const struct live_file *live, off_t off, size_t room,
+		     const struct summary *sum, struct slots *ret,
+		     uint64_t *damaged_bytes)
 {
 	struct trace_live_slot slot;
+	struct share shares[2];
+	int count;
 
 	if (!read_at(live, off, &slot, sizeof(slot)) || slot.in_use != 1 ||
-	    !slot.committed_len ||
-	    summary_has(sum, slot.thread, slot.sequence))
-		return false;
-	if (slot.committed_len > room || !slot.thread) {
-		*damaged_bytes += room;
-		return false;
+	    !slot.committed_len)
+		return;
+	count = get_shares(&slot, shares);
+	for (int i = 0; i < count; i++) {
+		if (shares[i].piece != (uint16_t)sum->piece ||
+		    summary_has(sum, slot.thread, shares[i].sequence))
+			continue;
+		if (slot.committed_len > room || !slot.thread) {
+			*damaged_bytes += room;
+			return;
+		}
+		ret->items[ret->count++] = (struct slot){
+			.thread = slot.thread,
+			.sequence = shares[i].sequence,
+			.off = off,
+			.bytes = (size_t)shares[i].end * sizeof(uint64_t),
+			.input = {
+				.from = shares[i].from,
+				.first_tick = slot.first_tick,
+			},
+		};
+		if (slot.thread > ret->threads)
+			ret->threads = slot.thread;
 	}
-	*ret = (struct slot){
-		.thread = slot.thread,
-		.sequence = slot.sequence,
-		.off = off,
-		.bytes = (size_t)slot.committed_len,
-		.input = { .from = slot.from, .first_tick = slot.first_tick },
-	};
-	return true;
 }
 
 /* Safety: pure.  For qsort(). */
@@ -147,19 +188,12 @@ static int find_slots(const struct live_file *live, const struct summary *sum,
 {
 	size_t room = stride - TRACE_LIVE_PAGE;
 
-	ret->items = calloc(count ? count : 1, sizeof(*ret->items));
+	ret->items = calloc(2 * count + 1, sizeof(*ret->items));
 	if (!ret->items)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		off_t off = (off_t)(TRACE_LIVE_PAGE + i * stride);
-		struct slot *slot = &ret->items[ret->count];
-
-		if (!read_slot(live, off, room, sum, slot, damaged_bytes))
-			continue;
-		if (slot->thread > ret->threads)
-			ret->threads = slot->thread;
-		ret->count++;
-	}
+	for (size_t i = 0; i < count; i++)
+		add_slot(live, (off_t)(TRACE_LIVE_PAGE + i * stride), room,
+			 sum, ret, damaged_bytes);
 	qsort(ret->items, ret->count, sizeof(*ret->items), compare_slots);
 	return 0;
 }
@@ -171,7 +205,7 @@ static int read_slots(const struct summary *sum, const struct live_file *live,
 	struct trace_live_header head;
 
 	*ret = (struct slots){.threads = sum->threads};
-	if (!read_header(live, &head) || head.run_id != sum->trace_id ||
+	if (!read_header(live, &head) || head.run_id != sum->run_id ||
 	    head.version_major != TRACE_VERSION_MAJOR ||
 	    head.slot_stride <= TRACE_LIVE_PAGE ||
 	    head.slot_stride % TRACE_LIVE_PAGE ||
@@ -193,7 +227,7 @@ static int read_slots(const struct summary *sum, const struct live_file *live,
 static int load_slot(const struct live_file *live, const struct summary *sum,
 		     struct slot *slot, uint64_t *damaged_bytes)
 {
-	uint64_t *words = malloc(slot->bytes);
+	uint64_t *words = malloc(slot->bytes + 1);
 	struct walk_result walk;
 	ssize_t n;
 
