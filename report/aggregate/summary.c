@@ -28,9 +28,16 @@ const char *summary_end_text(const struct scope *scope)
 
 	switch (run->end) {
 	case RUN_END_MISSING:
+		if (run->is_running)
+			return "not yet: it was running when the trace was "
+			       "read";
 		return "unknown: the trace has no end record";
 	case RUN_END_UNSEEN:
 		return "unknown: killed, or in a way that nobody saw";
+	case RUN_END_CONTINUED:
+		return "not yet: goes on in the next piece of the trace";
+	case RUN_END_STOPPED:
+		return "not seen: recording was stopped before";
 	case RUN_END_ABORT:
 		return "abort()";
 	case RUN_END_SIGNAL:
@@ -222,7 +229,12 @@ static void note_losses(struct notes *notes)
 				       "The tracer counted %" PRIu64 " events, "
 				       "the trace holds %" PRIu64,
 				       run->events_declared, totals->events));
-	if (run->end == RUN_END_MISSING)
+	if (run->is_running)
+		notes_add(notes, FIGURE_WARNING,
+			  "The program was running when the trace was read: "
+			  "this is how things were at that moment. Live blocks "
+			  "are shown as leaked");
+	else if (run->end == RUN_END_MISSING)
 		notes_add(notes, FIGURE_WARNING,
 			  "The trace has no end record: the program was "
 			  "killed, or the file was copied while it ran. Live "

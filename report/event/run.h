@@ -26,6 +26,8 @@ enum run_end {
 	RUN_END_SIGNAL,
 	RUN_END_EXEC,
 	RUN_END_UNSEEN,     /* the trace is all there, but not how it ended */
+	RUN_END_CONTINUED,  /* the run goes on in the next piece */
+	RUN_END_STOPPED,    /* recording was stopped */
 };
 
 /**
@@ -39,6 +41,34 @@ struct run_thread {
 	const char *name;
 	uint64_t start_tick;
 	uint64_t end_tick; /* UINT64_MAX if it was alive at the end */
+};
+
+/**
+ * struct run_piece - which part of a run a trace is
+ * @is_known:  the trace says so; else it is all of it
+ * @run_id, @index: the run's pieces have one and the same id, and numbers from 0
+ * @trace_id:  of this one
+ * @previous_id: trace_id of the one before, of the parent's at a fork; 0 none
+ * @parent_run: run_id of the process that forked this one; 0 none
+ * @has_gap:   the process ran unrecorded before it
+ */
+enum run_piece_why {
+	RUN_PIECE_START = 1,
+	RUN_PIECE_SIGNAL,
+	RUN_PIECE_API,
+	RUN_PIECE_ROTATION,
+	RUN_PIECE_FORK,
+};
+
+struct run_piece {
+	bool is_known;
+	uint64_t trace_id;
+	uint64_t run_id;
+	uint64_t previous_id;
+	uint64_t parent_run;
+	uint32_t index;
+	enum run_piece_why why;
+	bool has_gap;
 };
 
 /**
@@ -63,6 +93,8 @@ struct run {
 	const char *format; /* name of the input format and version */
 	uint64_t trace_bytes;
 	uint32_t pid;
+	uint32_t ppid;
+	struct run_piece piece;
 	const char *executable;
 	const char *directory;
 	const char *const *arguments;
@@ -83,6 +115,7 @@ struct run {
 	uint64_t events_skipped;
 	uint64_t live_events;
 	bool truncated; /* the file ends in the middle of a chunk */
+	bool is_running; /* the program ran on while its trace was read */
 	bool has_free_stacks;
 	bool has_usable;
 	struct run_thread *threads; /* sorted by number */

@@ -39,6 +39,7 @@ const char *chunk_type_name(uint16_t type)
 	    [TRACE_CHUNK_LOST] = "LOST",       [TRACE_CHUNK_END] = "END",
 	    [TRACE_CHUNK_COLUMNS] = "COLUMNS",
 	    [TRACE_CHUNK_FILE] = "FILE",
+	    [TRACE_CHUNK_MARK] = "MARK",       [TRACE_CHUNK_PIECE] = "PIECE",
 	};
 
 	if (type < sizeof(names) / sizeof(names[0]) && names[type])

@@ -123,8 +123,10 @@ static int chunk_read(struct lane_reader *reader, struct lane *lane,
 	state->chunk = (struct chunk){ .offset = where->offset };
 	reader->payload_bytes -= state->payload.capacity;
 	if (where->live_len) {
-		result = live_load(reader->live, where, &state->payload,
-				   ret_problem, diag);
+		result = live_load(where, &state->payload, ret_problem);
+		if (result)
+			diag_set(diag, result, reader->live->path,
+				 where->offset, "out of memory");
 	} else {
 		ssize_t n = source_read(reader->source, where->offset, bytes,
 					sizeof(bytes), diag);
@@ -174,7 +176,10 @@ static int decoder_prepare(struct lane_reader *reader, struct lane *lane)
 		state->decoder = event_decoder_new(coding, reader->interner);
 	if (!state->decoder)
 		return -ENOMEM;
-	state->decoder->limit = reader->run->last_tick;
+	/* What is later than the moment must be known to be. */
+	state->decoder->limit = reader->moment == UINT64_MAX
+				    ? reader->run->last_tick
+				    : UINT64_MAX;
 	state->decoder->floor = lane->floor;
 	state->open = true;
 	return event_decoder_start(state->decoder, state->payload.data,
@@ -270,6 +275,26 @@ static bool payloads_full(const struct lane_reader *reader)
 	return reader->payload_bytes > memory_share(4, PAYLOAD_BYTES_MAX);
 }
 
+/* The program ran on while the trace was read: leaves out what is later than
+   the moment that is reported, both halves of a realloc if one is.  Return:
+   events that are left. */
+static size_t cut_batch(struct lane_reader *reader, struct lane *lane,
+			size_t count)
+{
+	const struct event *items = lane->state->items;
+
+	if (!count || items[count - 1].tick <= reader->moment)
+		return count;
+	while (count && items[count - 1].tick > reader->moment)
+		count--;
+	if (count && items[count - 1].kind == EVENT_FREE &&
+	    items[count - 1].call == CALL_REALLOC)
+		count--;
+	lane->state->open = false;
+	lane->next = lane->count;
+	return count;
+}
+
 /* Decodes a batch of the current chunk.  Return: events, negative errno. */
 static int batch_decode(struct lane_reader *reader, struct lane *lane,
 			size_t *ret_count)
@@ -286,6 +311,7 @@ static int batch_decode(struct lane_reader *reader, struct lane *lane,
 	lane->floor = state->decoder->floor;
 	if (result == EVENT_DECODE_END)
 		chunk_finish(reader, lane);
+	*ret_count = cut_batch(reader, lane, *ret_count);
 	if (!state->open || payloads_full(reader))
 		state->loaded = false;
 	if (payloads_full(reader))

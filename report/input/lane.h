@@ -23,7 +23,9 @@ struct source;
  * struct lane_chunk - where a chunk of events is
  * @offset:  of its header in the trace; of its slot in PATH.live
  * @sequence: of the first of its @buffer_count buffers
+ * @words:   copy of the slot's, borrowed; NULL for a chunk of the trace
  * @live_len: bytes committed in the slot; 0 for a chunk of the trace
+ * @live_piece: index of the slot's piece, modulo 2^16
  * @live_from: words of these that are part of another chunk
  * @coding:  NULL for a slot
  */
@@ -31,11 +33,13 @@ struct lane_chunk {
 	uint64_t offset;
 	uint64_t first_tick;
 	const struct event_coding *coding;
+	const uint64_t *words;
 	uint32_t thread;
 	uint32_t sequence;
 	uint32_t buffer_count;
 	uint32_t live_len;
-	uint32_t live_from;
+	uint16_t live_from;
+	uint16_t live_piece;
 };
 
 /* Many of them, to be filled. */
@@ -71,6 +75,7 @@ struct lane {
 /**
  * struct lane_reader - what all lanes share
  * @source, @live: files, borrowed; @live is NULL if there is none
+ * @moment:    later events are left out; UINT64_MAX for none
  * @chunks:    of all lanes, sorted by thread and sequence; borrowed
  * @spare:     a decoder that no lane uses, NULL if there is none; owned
  * @bytes_read: what is added to as chunks are read; borrowed
@@ -81,6 +86,7 @@ struct lane_reader {
 	const struct source *source;
 	const struct source *live;
 	struct run *run;
+	uint64_t moment;
 	struct interner *interner;
 	struct chunk_loader loader;
 	struct event_decoder *spare;

@@ -236,9 +236,11 @@ static int skip_records(struct recoder *recoder, const uint64_t *from,
 }
 
 int live_records(const uint64_t *words, size_t count, size_t from,
-		 struct chunk_payload *payload, const char **ret_problem)
+		 struct chunk_payload *payload, const char **ret_problem,
+		 uint64_t *ret_ticks)
 {
 	struct recoder recoder = { .at = words, .left = count };
+	uint64_t ticks = 0;
 	int result = 0;
 
 	if (chunk_payload_reserve(payload, count * CODED_WORD_MAX))
@@ -250,9 +252,13 @@ int live_records(const uint64_t *words, size_t count, size_t from,
 	while (recoder.left && result == 0) {
 		result = put_record(&recoder, ret_problem);
 		/* None of a record that is not right. */
-		if (result == 0)
+		if (result == 0) {
 			payload->len = (size_t)(recoder.out - payload->data);
+			ticks += recoder.record_ticks;
+		}
 	}
+	if (ret_ticks)
+		*ret_ticks = ticks;
 	memset(payload->data + payload->len, 0, CURSOR_SLACK);
 	vec_done(&recoder.pcs);
 	if (result == 0)

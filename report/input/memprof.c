@@ -12,6 +12,7 @@
 #include "report/core/vec.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
+#include "report/input/live_clock.h"
 #include "tracer/trace_format.h"
 
 extern const struct input_format input_memprof;
@@ -54,7 +55,7 @@ static int by_place(const void *a, const void *b)
 static const char *chunk_file(const struct memprof *memprof,
 			      const struct lane_chunk *chunk)
 {
-	return chunk->live_len ? memprof->live.path : memprof->source->path;
+	return chunk->live_len ? memprof->live.source.path : memprof->source->path;
 }
 
 /* The number of the buffer that follows @chunk. */
@@ -81,8 +82,8 @@ static void note_gap(struct memprof *memprof, const struct lane_chunk *chunk,
 static size_t chunk_slots(const struct memprof *memprof,
 			  const struct lane_chunk *chunk)
 {
-	const struct lane_chunk *slots = memprof->slots.items;
-	size_t low = 0, high = memprof->slots.count, count = 0;
+	const struct lane_chunk *slots = memprof->live.slots.items;
+	size_t low = 0, high = memprof->live.slots.count, count = 0;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -92,7 +93,7 @@ static size_t chunk_slots(const struct memprof *memprof,
 		else
 			high = middle;
 	}
-	while (low + count < memprof->slots.count &&
+	while (low + count < memprof->live.slots.count &&
 	       slots[low + count].thread == chunk->thread &&
 	       slots[low + count].sequence < chunk_next(chunk))
 		count++;
@@ -138,7 +139,7 @@ static int chunk_is_replaced(struct memprof *memprof, struct chunk_walk *walk,
 			     ": its checksum differs; of its %" PRIu32
 			     " buffers, %zu are in %s",
 			     item->coding->name, item->thread,
-			     item->buffer_count, slots, memprof->live.path);
+			     item->buffer_count, slots, memprof->live.source.path);
 	return 1;
 }
 
@@ -232,11 +233,11 @@ static void sort_chunks(struct lane_chunks *chunks)
    choose_chunks(). */
 static int order_chunks(struct memprof *memprof, struct diag *diag)
 {
-	const struct lane_chunks *slots = &memprof->slots;
+	const struct lane_chunks *slots = &memprof->live.slots;
 	struct chunk_walk *walk; /* to verify with */
 	int error;
 
-	sort_chunks(&memprof->slots);
+	sort_chunks(&memprof->live.slots);
 	for (size_t i = 0; i < slots->count; i++) {
 		struct lane_chunk *item = vec_push(&memprof->chunks);
 
@@ -282,6 +283,7 @@ static int finish_records(struct memprof *memprof)
 {
 	uint32_t *threads = calloc(memprof->lane_count + 1, sizeof(*threads));
 	struct run *run = memprof->run;
+	struct clock_pair pair;
 	int error;
 
 	if (!threads)
@@ -294,9 +296,26 @@ static int finish_records(struct memprof *memprof)
 		run->last_tick = memprof->tick_max;
 	if (run->last_tick < run->first_tick)
 		run->last_tick = run->first_tick;
+	/* Nobody has written yet how fast the clock is. */
+	if (memprof->live.stride && !memprof->records.has_end &&
+	    live_clock_read(&memprof->records, &pair))
+		records_add_pair(&memprof->records, pair);
 	error = records_finish(&memprof->records, threads, memprof->lane_count);
 	free(threads);
 	return error;
+}
+
+static void count_live(struct memprof *memprof, const struct event *items,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		/* A realloc is one. */
+		bool is_half = items[i].kind == EVENT_FREE &&
+			       items[i].call == CALL_REALLOC;
+
+		if (!is_half && items[i].tick <= memprof->reader.moment)
+			memprof->run->live_events++;
+	}
 }
 
 /* Counts the events of a slot.  Return: 0 or negative errno, @diag filled. */
@@ -307,10 +326,10 @@ static int measure_slot(struct memprof *memprof, struct event_decoder *decoder,
 	struct event items[64];
 	const char *problem;
 	size_t count;
-	int result = live_load(&memprof->live, where, payload, &problem, diag);
+	int result = live_load(where, payload, &problem);
 
 	if (result)
-		return result < 0 ? result : 0;
+		return memprof_out_of_memory(memprof, diag);
 	result = event_decoder_start(decoder, payload->data, payload->len,
 				     where->first_tick);
 	if (result)
@@ -318,10 +337,10 @@ static int measure_slot(struct memprof *memprof, struct event_decoder *decoder,
 	do {
 		result = event_decode(decoder, items,
 				      sizeof(items) / sizeof(items[0]), &count);
+		count_live(memprof, items, count);
 	} while (result == EVENT_DECODE_MORE);
 	if (result < 0)
 		return memprof_out_of_memory(memprof, diag);
-	memprof->run->live_events += decoder->decoded;
 	return 0;
 }
 
@@ -336,7 +355,7 @@ static int measure_live(struct memprof *memprof, struct diag *diag)
 	struct event_decoder *decoder;
 	int error = 0;
 
-	if (!memprof->slots.count)
+	if (!memprof->live.slots.count)
 		return 0;
 	decoder = event_decoder_new(&events_coding, &memprof->interner);
 	if (!decoder)
@@ -364,12 +383,10 @@ static void memprof_close(struct input *input)
 		lane_rewind(&memprof->reader, &memprof->lanes[i]);
 	free(memprof->lanes);
 	vec_done(&memprof->chunks);
-	vec_done(&memprof->slots);
 	records_done(&memprof->records);
 	interner_done(&memprof->interner);
 	lane_reader_done(&memprof->reader);
-	if (memprof->has_live)
-		source_close(&memprof->live);
+	live_file_done(&memprof->live);
 	free(memprof);
 }
 
@@ -378,7 +395,6 @@ static int open_run(struct memprof *memprof, struct diag *diag)
 	struct run *run = memprof->run;
 	const char *path = memprof->source->path;
 
-	run->trace_bytes = memprof->source->size;
 	run->trace_path = text_sanitize(&run->arena, path, strlen(path));
 	run->has_usable = true;
 	return run->trace_path ? 0 : memprof_out_of_memory(memprof, diag);
@@ -399,12 +415,39 @@ static void start_lanes(struct memprof *memprof)
 	}
 }
 
+static void drop_later(struct lane_chunks *chunks, uint64_t moment)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < chunks->count; i++)
+		if (chunks->items[i].first_tick <= moment)
+			chunks->items[kept++] = chunks->items[i];
+	chunks->count = kept;
+}
+
+/* Of a program that ran on while its trace was read, the report is of the
+   moment when the reading began. */
+static void keep_moment(struct memprof *memprof)
+{
+	uint64_t moment = memprof->live.moment;
+
+	if (!memprof->run->is_running)
+		return;
+	if (moment < memprof->known_tick)
+		moment = memprof->known_tick;
+	memprof->reader.moment = moment;
+	memprof->tick_max = moment;
+	drop_later(&memprof->chunks, moment);
+	drop_later(&memprof->live.slots, moment);
+}
+
 static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 		      struct diag *diag)
 {
 	struct lane_reader *reader = &memprof->reader;
 	int error;
 
+	keep_moment(memprof);
 	error = order_chunks(memprof, diag);
 	if (error)
 		return error;
@@ -417,7 +460,7 @@ static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 	if (error)
 		return memprof_out_of_memory(memprof, diag);
 	reader->source = memprof->source;
-	reader->live = memprof->has_live ? &memprof->live : NULL;
+	reader->live = memprof->live.is_open ? &memprof->live.source : NULL;
 	reader->run = memprof->run;
 	reader->interner = &memprof->interner;
 	reader->chunks = memprof->chunks.items;
@@ -441,11 +484,12 @@ static int memprof_open(struct source *source, struct stacks *stacks,
 	memprof->source = source;
 	memprof->run = run;
 	memprof->reader.run = run;
+	memprof->reader.moment = UINT64_MAX;
 	records_init(&memprof->records, run, source);
 	error = open_run(memprof, diag);
 	if (!error)
 		error = memprof_read_index(memprof, diag);
-	if (!error && !memprof->chunk_count && !memprof->slots.count)
+	if (!error && !memprof->chunk_count && !memprof->live.slots.count)
 		error = diag_set(diag, -ENODATA, source->path, source->size,
 				 "no chunk of this memprof trace can be read: "
 				 "it was cut off or damaged");

@@ -23,10 +23,12 @@ struct run;
 
 /**
  * struct memprof
+ * @live:   PATH.live
  * @chunks: of events; once open() is done sorted by thread and sequence, with
- *          @slots among them
- * @slots:  of PATH.live
+ *          the slots of @live among them
  * @chunk_count: chunks of all types
+ * @known_size: of the trace, before PATH.live was read
+ * @known_tick: the last one of what was in the trace then
  * @cut:    the chunk of events that the end of the file cuts, stored_len 0 if
  *          none
  * @ticks_known: @tick_min and @tick_max are those of the headers
@@ -34,8 +36,7 @@ struct run;
 struct memprof {
 	struct input base;
 	struct source *source;
-	struct source live;
-	bool has_live;
+	struct live_file live;
 	bool has_trace_id;
 	uint64_t trace_id;
 	struct run *run;
@@ -43,8 +44,9 @@ struct memprof {
 	struct interner interner;
 	struct lane_reader reader;
 	struct lane_chunks chunks;
-	struct lane_chunks slots;
 	uint64_t chunk_count;
+	uint64_t known_size;
+	uint64_t known_tick;
 	struct chunk cut;
 	bool ticks_known;
 	uint64_t tick_min;
@@ -57,8 +59,8 @@ struct memprof {
 int memprof_out_of_memory(const struct memprof *memprof, struct diag *diag);
 
 /* Reads the preamble, all chunks but those of events, which are noted in
-   @memprof->chunks, and the slots of PATH.live, in @memprof->slots.  Return: 0
-   or negative errno, @diag filled. */
+   @memprof->chunks, and the slots of PATH.live.  Return: 0 or negative errno,
+   @diag filled. */
 int memprof_read_index(struct memprof *memprof, struct diag *diag);
 
 #endif /* REPORT_INPUT_MEMPROF_H */

@@ -44,6 +44,7 @@ static int preamble_check(struct memprof *memprof,
 				preamble->version_minor, TRACE_VERSION_MAJOR);
 	memprof->has_trace_id = true;
 	memprof->trace_id = preamble->trace_id;
+	memprof->run->piece.trace_id = preamble->trace_id;
 	if (preamble->byte_order != TRACE_BYTE_ORDER)
 		findings_add(&memprof->run->damage, source->path, 12,
 			     "the preamble has an unknown byte order");
@@ -113,6 +114,9 @@ static int add_events(struct memprof *memprof, const struct chunk *chunk)
 	item->sequence = chunk->header.sequence;
 	item->buffer_count = chunk_buffer_count(&chunk->header);
 	item->coding = event_coding_find(chunk->header.type);
+	if (chunk_end_offset(chunk) <= memprof->known_size &&
+	    chunk->header.last_tick > memprof->known_tick)
+		memprof->known_tick = chunk->header.last_tick;
 	return 0;
 }
 
@@ -136,6 +140,12 @@ static int add_record(struct memprof *memprof, const struct chunk *chunk,
 		     chunk_type_name(chunk->header.type), problem);
 	run->damaged_bytes += CHUNK_HEADER_LEN + chunk->header.stored_len;
 	return 0;
+}
+
+/* Whether what the end of the file cuts is being written now. */
+static bool goes_on(const struct memprof *memprof)
+{
+	return memprof->live.is_moving && !memprof->records.has_end;
 }
 
 /* The events of @chunk, cut by the end of the file, are lost. */
@@ -168,6 +178,8 @@ static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
 		memprof->cut = *chunk;
 		return;
 	}
+	if (goes_on(memprof))
+		return;
 	memprof->run->damaged_bytes += CHUNK_HEADER_LEN;
 	findings_add(&memprof->run->damage, source->path, chunk->offset,
 		     "%s chunk: the file ends after %" PRIu64 " of its %" PRIu32
@@ -177,8 +189,8 @@ static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
 		     header->stored_len);
 }
 
-/* After PATH.live has been read: a chunk that was being written when the
-   program died is no loss when its buffers are there. */
+/* A chunk that was being written when the program died, or now, is no loss when
+   its buffers are in PATH.live, or came to be after that was read. */
 static void settle_cut(struct memprof *memprof)
 {
 	const struct trace_chunk_header *header = &memprof->cut.header;
@@ -186,15 +198,15 @@ static void settle_cut(struct memprof *memprof)
 
 	if (!header->stored_len)
 		return;
-	for (size_t i = 0; i < memprof->slots.count && missing; i++) {
-		const struct lane_chunk *live = &memprof->slots.items[i];
+	for (size_t i = 0; i < memprof->live.slots.count && missing; i++) {
+		const struct lane_chunk *live = &memprof->live.slots.items[i];
 
 		missing -= live->thread == header->thread &&
 			   live->sequence >= header->sequence &&
 			   live->sequence - header->sequence <
 			       chunk_buffer_count(header);
 	}
-	if (missing)
+	if (missing && !memprof->run->is_running)
 		add_cut(memprof, &memprof->cut);
 	else
 		memprof->run->truncated = false;
@@ -252,7 +264,7 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 	uint16_t type = chunk->header.type;
 
 	memprof->chunk_count++;
-	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_FILE)
+	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_PIECE)
 		return add_unknown(memprof, walk, chunk, diag);
 	note_ticks(memprof, &chunk->header);
 	if (walk->incomplete) {
@@ -283,7 +295,7 @@ static int walk_chunks(struct memprof *memprof, uint64_t offset,
 		if (result < 0)
 			break;
 	}
-	if (result == 0) {
+	if (result == 0 && !goes_on(memprof)) {
 		note_skipped(memprof, walk, true);
 		memprof->run->truncated = walk->tail != CHUNK_TAIL_WHOLE;
 	}
@@ -294,51 +306,86 @@ static int walk_chunks(struct memprof *memprof, uint64_t offset,
 
 /* --- PATH.live ----------------------------------------------------------- */
 
-static int scan_live(struct memprof *memprof, struct diag *diag)
+/* Copies what is in PATH.live.  *@ret_error: 0, or why it cannot be opened,
+   with @why filled.  Return: 0 or negative errno, @diag filled. */
+static int take_live(struct memprof *memprof, int *ret_error, struct diag *why,
+		     struct diag *diag)
+{
+	struct live_file *live = &memprof->live;
+
+	memprof->known_size = memprof->source->size;
+	*ret_error = source_open_live(&live->source, memprof->source, why);
+	if (*ret_error == -ENOMEM)
+		return memprof_out_of_memory(memprof, diag);
+	live->is_open = *ret_error == 0;
+	if (!live->is_open || !memprof->has_trace_id)
+		return 0;
+	return live_file_take(live, &memprof->run->damage, diag);
+}
+
+/*
+ * Buffers leave PATH.live once they are in the trace, so it is read first, and
+ * of the trace what is there afterwards: nothing falls between the two.
+ */
+static int take_size(struct memprof *memprof, struct diag *diag)
+{
+	int error = source_look_again(memprof->source, diag);
+
+	if (error)
+		return error;
+	memprof->run->trace_bytes = memprof->source->size;
+	return live_file_settle(&memprof->live, memprof->source->size != memprof->known_size,
+			   diag);
+}
+
+/* What is wrong with PATH.live as a whole; @error and @why of opening it. */
+static void judge_live(struct memprof *memprof, int error,
+		       const struct diag *why)
 {
 	const struct records *records = &memprof->records;
 	struct run *run = memprof->run;
-	struct diag why;
-	int error = source_open_live(&memprof->live, memprof->source, &why);
 
-	memprof->has_live = error == 0;
-	if (error == -ENOMEM)
-		return memprof_out_of_memory(memprof, diag);
-	if (error == -ENOENT) {
-		if (records->has_live && !records->has_end)
-			findings_add(&run->damage, memprof->source->path,
-				     memprof->source->size,
-				     "the program did not come to its end and "
-				     "the file of its last events, %s.live, is "
-				     "not there",
-				     memprof->source->path);
-		return 0;
-	}
-	if (error) {
-		findings_add(&run->damage, why.file, why.offset, "%s",
-			     why.text);
-		return 0;
-	}
-	if (!memprof->has_trace_id) {
-		findings_add(&run->damage, memprof->live.path, 0,
+	if (error == -ENOENT && records->has_live && !records->has_end)
+		findings_add(&run->damage, memprof->source->path,
+			     memprof->source->size,
+			     "the program did not come to its end and the file "
+			     "of its last events, %s.live, is not there",
+			     memprof->source->path);
+	else if (error && error != -ENOENT)
+		findings_add(&run->damage, why->file, why->offset, "%s",
+			     why->text);
+	else if (!error && !memprof->has_trace_id)
+		findings_add(&run->damage, memprof->live.source.path, 0,
 			     "is ignored: the trace's preamble is damaged, so "
 			     "it may belong to another");
-		return 0;
-	}
-	return live_scan(&memprof->live, memprof->trace_id, &memprof->slots,
-			 &run->damage, diag);
+}
+
+static uint64_t run_id(const struct memprof *memprof)
+{
+	const struct run_piece *piece = &memprof->run->piece;
+
+	return piece->is_known ? piece->run_id : memprof->trace_id;
 }
 
 int memprof_read_index(struct memprof *memprof, struct diag *diag)
 {
+	struct diag why = {0};
+	int live_error = 0;
 	uint64_t offset;
 	int error = preamble_read(memprof, &offset, diag);
 
 	if (!error)
+		error = take_live(memprof, &live_error, &why, diag);
+	if (!error)
+		error = take_size(memprof, diag);
+	if (!error)
 		error = walk_chunks(memprof, offset, diag);
-	if (!error)
-		error = scan_live(memprof, diag);
-	if (!error)
-		settle_cut(memprof);
-	return error;
+	if (error)
+		return error;
+	live_file_choose(&memprof->live, run_id(memprof),
+			 memprof->run->piece.index, &memprof->run->damage);
+	memprof->run->is_running = goes_on(memprof);
+	judge_live(memprof, live_error, &why);
+	settle_cut(memprof);
+	return 0;
 }

@@ -50,7 +50,7 @@ const char *records_text(struct records *records, const char *text, size_t len)
 	return "";
 }
 
-static void pair_add(struct records *records, struct clock_pair pair)
+void records_add_pair(struct records *records, struct clock_pair pair)
 {
 	if (!records->pair_count || pair.tick < records->first_pair.tick)
 		records->first_pair = pair;
@@ -115,7 +115,7 @@ static int add_process(struct records *records, const struct chunk *chunk,
 	struct run *run = records->run;
 	struct clock_pair pair;
 	uint32_t argument_count;
-	uint8_t arch, flags;
+	uint8_t flags;
 	uint32_t pid;
 	int error;
 
@@ -125,9 +125,9 @@ static int add_process(struct records *records, const struct chunk *chunk,
 		return 0;
 	}
 	pid = cursor_u32(cursor);
-	cursor_u32(cursor);
+	run->ppid = cursor_u32(cursor);
 	records->clock = cursor_u8(cursor);
-	arch = cursor_u8(cursor);
+	records->arch = cursor_u8(cursor);
 	cursor_u8(cursor);
 	flags = cursor_u8(cursor);
 	argument_count = cursor_u32(cursor);
@@ -142,18 +142,19 @@ static int add_process(struct records *records, const struct chunk *chunk,
 		findings_add(&run->damage, records->file, chunk->offset,
 			     "the PROCESS chunk names an unknown clock, %u",
 			     records->clock);
-	if (arch != TRACE_ARCH_X86_64 && arch != TRACE_ARCH_AARCH64)
+	if (records->arch != TRACE_ARCH_X86_64 &&
+	    records->arch != TRACE_ARCH_AARCH64)
 		findings_add(&run->damage, records->file, chunk->offset,
 			     "the PROCESS chunk names an unknown "
 			     "architecture, %u",
-			     arch);
+			     records->arch);
 	records->has_process = true;
 	records->has_live = flags & 2;
 	run->has_free_stacks = flags & 1;
 	run->pid = pid;
 	run->first_tick = pair.tick;
 	run->start_realtime_ns = pair.realtime_ns;
-	pair_add(records, pair);
+	records_add_pair(records, pair);
 	run->executable = read_text(records, cursor);
 	run->directory = read_text(records, cursor);
 	if (!run->executable || !run->directory)
@@ -172,6 +173,28 @@ static void too_short(struct records *records, const struct chunk *chunk)
 		     chunk_type_name(chunk->header.type));
 }
 
+static void add_piece(struct records *records, const struct chunk *chunk,
+		      struct cursor *cursor)
+{
+	struct run_piece piece = { .is_known = true };
+	struct run *run = records->run;
+
+	piece.trace_id = run->piece.trace_id;
+	piece.run_id = cursor_u64(cursor);
+	piece.previous_id = cursor_u64(cursor);
+	piece.parent_run = cursor_u64(cursor);
+	piece.index = cursor_u32(cursor);
+	piece.why = cursor_u8(cursor);
+	piece.has_gap = cursor_u8(cursor) & TRACE_PIECE_GAP;
+	if (cursor->failed)
+		too_short(records, chunk);
+	else if (run->piece.is_known)
+		findings_add(&run->damage, records->file, chunk->offset,
+			     "a second PIECE chunk is ignored");
+	else
+		run->piece = piece;
+}
+
 static void add_clock(struct records *records, const struct chunk *chunk,
 		      struct cursor *cursor)
 {
@@ -180,7 +203,7 @@ static void add_clock(struct records *records, const struct chunk *chunk,
 	if (cursor->failed)
 		too_short(records, chunk);
 	else
-		pair_add(records, pair);
+		records_add_pair(records, pair);
 }
 
 static void add_lost(struct records *records, const struct chunk *chunk,
@@ -208,6 +231,8 @@ static enum run_end end_how(uint32_t how)
 	    [TRACE_END_SIGNAL] = RUN_END_SIGNAL,
 	    [TRACE_END_EXEC] = RUN_END_EXEC,
 	    [TRACE_END_UNSEEN] = RUN_END_UNSEEN,
+	    [TRACE_END_CONTINUED] = RUN_END_CONTINUED,
+	    [TRACE_END_STOPPED] = RUN_END_STOPPED,
 	};
 
 	return how < sizeof(ends) / sizeof(ends[0]) ? ends[how]
@@ -263,7 +288,7 @@ static int add_end(struct records *records, const struct chunk *chunk,
 		run->events_lost = lost_count;
 	}
 	if (pair.tick) {
-		pair_add(records, pair);
+		records_add_pair(records, pair);
 		if (pair.tick > run->last_tick)
 			run->last_tick = pair.tick;
 	}
@@ -294,6 +319,9 @@ int records_add(struct records *records, const struct chunk *chunk,
 		return 0;
 	case TRACE_CHUNK_END:
 		return add_end(records, chunk, &cursor);
+	case TRACE_CHUNK_PIECE:
+		add_piece(records, chunk, &cursor);
+		return 0;
 	case TRACE_CHUNK_FILE:
 		return records_add_file(records, chunk, &cursor);
 	default:

@@ -84,6 +84,7 @@ struct records {
 	bool has_end;
 	bool has_totals; /* END counted the losses */
 	uint8_t clock;
+	uint8_t arch;
 	uint64_t lost;
 	struct clock_pair first_pair;
 	struct clock_pair last_pair;
@@ -123,6 +124,9 @@ int records_add(struct records *records, const struct chunk *chunk,
 /* Return: sanitised text in the run's arena, "" once RECORDS_ARENA_MAX is
    reached; NULL when out of memory. */
 const char *records_text(struct records *records, const char *text, size_t len);
+
+/* A reading of the clocks, from wherever. */
+void records_add_pair(struct records *records, struct clock_pair pair);
 
 /* Completes run->threads, which gets an entry for each number in
    @lane_threads too (rising), run->modules, the clock and the losses.

@@ -167,6 +167,17 @@ int source_open_live(struct source *source, const struct source *main_source,
 	return error;
 }
 
+int source_look_again(struct source *source, struct diag *diag)
+{
+	struct stat st;
+
+	if (fstat(source->fd, &st) < 0)
+		return diag_set(diag, -errno, source->path, DIAG_NO_OFFSET,
+				"cannot be read: %s", strerror(errno));
+	source->size = (uint64_t)st.st_size;
+	return 0;
+}
+
 void source_close(struct source *source)
 {
 	if (source->fd >= 0)

@@ -17,7 +17,7 @@ struct diag;
 /**
  * struct source
  * @path: as the user gave it, "-" for standard input; owned
- * @size: bytes; fixed at open time even if the file grows
+ * @size: bytes; fixed even if the file grows, until source_look_again()
  */
 struct source {
 	char *path;
@@ -36,6 +36,11 @@ int source_open(struct source *source, const char *path, struct diag *diag);
 /* Opens PATH.live beside @main.  Return: 0, -ENOENT if there is none. */
 int source_open_live(struct source *source, const struct source *main_source,
 		     struct diag *diag);
+
+/* Gives @source the size that its file has now.  Return: 0; negative errno,
+   @diag filled. */
+int source_look_again(struct source *source, struct diag *diag);
+
 void source_close(struct source *source);
 
 /* Return: bytes read at @offset, fewer than @len only at the end; negative

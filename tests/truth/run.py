@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("MEMPROF_BUILD", "build/release"))
@@ -31,7 +32,7 @@ def check(name, ok, detail=""):
 
 
 def compile_program(work, source, *flags):
-    out = os.path.join(work, source.replace(".", "_"))
+    out = os.path.join(work, os.path.basename(source).replace(".", "_"))
     compiler = "g++" if source.endswith(".cpp") else "gcc"
     subprocess.run([compiler, "-O1", "-g", "-pthread", *flags, "-o", out,
                     os.path.join(HERE, source)], check=True)
@@ -139,11 +140,35 @@ def test_stacks(work):
           "deallocation_timestamp" in freed[0], str(freed)[:400])
 
 
+def test_running(work):
+    """Threads that allocate as fast as they can while their trace is read."""
+    program = compile_program(work, "../programs/sequence.c")
+    for threads in (1, 9):
+        path = os.path.join(work, f"running{threads}.dat")
+        blocks = str(800000 // threads)
+        recorder = subprocess.Popen([RECORD, "--quiet", "-o", path, "--", program,
+                                     path + ".counts", str(threads), blocks])
+        while not os.path.exists(path) or os.path.getsize(path) < 4096:
+            time.sleep(0.005)
+        ended = False
+        while not ended:
+            ended = recorder.poll() is not None
+            done = subprocess.run([REPORT, "--view", "", "--as", "summary", path],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            check(f"running {threads}: sound", done.returncode == 0,
+                  done.stderr.decode())
+            head = json.loads(done.stdout or "{}").get("head", {})
+            check(f"running {threads}: each free has its block",
+                  head.get("unmatched_frees") == 0 and
+                  head.get("overwritten") == 0, str(head))
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         test_random(work)
         test_handover(work)
         test_stacks(work)
+        test_running(work)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

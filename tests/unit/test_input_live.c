@@ -6,6 +6,8 @@
 
 #include "report/core/vec.h"
 #include "report/input/input.h"
+#include "report/input/live.h"
+#include "report/source/source.h"
 #include "tests/lib/random.h"
 #include "tests/lib/trace_gen.h"
 #include "tests/lib/trace_read.h"
@@ -534,6 +536,91 @@ static void bad_records(void **state)
 	bytes_done(&trace);
 }
 
+/* The program goes on between the two looks at the file: what is reported is
+   the moment of the first, and what came later is no gap. */
+static void running(void **state)
+{
+	struct bytes trace = {0}, live = {0}, records = {0};
+	struct files *files = *state;
+	struct findings damage = {0};
+	struct live_file file = {0};
+	struct source source;
+	struct diag diag;
+	uint64_t *len;
+
+	put_trace(&trace);
+	put_frees(&records, 3);
+	put_slots(&live, SLOTS, 2, &records);
+	write_file(files->path, &trace);
+	write_file(files->live, &live);
+	assert_int_equal(source_open(&source, files->path, &diag), 0);
+	assert_int_equal(source_open_live(&file.source, &source, &diag), 0);
+	file.is_open = true;
+	assert_int_equal(live_file_take(&file, &damage, &diag), 0);
+	assert_int_equal(file.slots.count, 2);
+	assert_int_equal(live_file_settle(&file, false, &diag), 0);
+	assert_false(file.is_moving);
+
+	/* As seen later, the last slot has another length. */
+	len = (uint64_t *)(void *)(live.data + 3 * TRACE_LIVE_PAGE + 24);
+	*len -= 16;
+	write_file(files->live, &live);
+	assert_int_equal(live_file_settle(&file, false, &diag), 0);
+	assert_true(file.is_moving);
+	assert_int_equal(file.moment, START + 1 + 3);
+	live_file_choose(&file, 2, 0, &damage);
+	assert_int_equal(file.slots.count, 0);
+	assert_int_equal(damage.count, 1);
+	live_file_done(&file);
+	source_close(&source);
+	findings_done(&damage);
+	bytes_done(&trace);
+	bytes_done(&live);
+	bytes_done(&records);
+}
+
+/* The file is that of the run: only slots of the trace's piece count. */
+static void of_pieces(void **state)
+{
+	struct bytes trace = {0}, live = {0}, records = {0};
+	struct files *files = *state;
+	uint16_t piece = 1;
+
+	put_trace(&trace);
+	put_frees(&records, 1);
+	put_slots(&live, SLOTS, 2, &records);
+	memcpy(live.data + 3 * TRACE_LIVE_PAGE + 14, &piece, sizeof(piece));
+	assert_int_equal(read_both(files, &trace, &live, 0, NULL), SLOTS + 1);
+	bytes_done(&trace);
+	bytes_done(&live);
+	bytes_done(&records);
+}
+
+/* While a buffer is being written, what comes after has another place. */
+static void in_two_parts(void **state)
+{
+	struct bytes trace = {0}, live = {0}, records = {0};
+	struct files *files = *state;
+	uint64_t after = (SLOTS + 1) | UINT64_C(4) << 32;
+
+	put_trace(&trace);
+	put_frees(&records, 3);
+	put_slots(&live, SLOTS, 1, &records);
+	memcpy(live.data + TRACE_LIVE_PAGE + 32, &after, sizeof(after));
+	assert_int_equal(read_both(files, &trace, &live, 0, NULL), SLOTS + 3);
+	/* Of the next piece: not of this trace. */
+	after = UINT64_C(4) << 32 | UINT64_C(1) << 48;
+	memcpy(live.data + TRACE_LIVE_PAGE + 32, &after, sizeof(after));
+	assert_int_equal(read_both(files, &trace, &live, 0, NULL), SLOTS + 2);
+	after = UINT64_C(7) << 32;
+	memcpy(live.data + TRACE_LIVE_PAGE + 32, &after, sizeof(after));
+	assert_int_equal(read_both(files, &trace, &live, 1, "behind its end"),
+			 SLOTS);
+	bytes_done(&trace);
+	bytes_done(&live);
+	bytes_done(&records);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +633,9 @@ int main(void)
 					    tear_down),
 	    cmocka_unit_test_setup_teardown(rest_of_buffer, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(bad_records, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(running, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(of_pieces, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(in_two_parts, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
