@@ -21,6 +21,7 @@ for page in memprof-record.1 memprof-report.1 memprof.3; do
 		exit 1
 	}
 done
+tests/tools/check_docs.py "$root/usr/share/doc/memprof" || exit 1
 cat >"$root/program.c" <<'EOF'
 #include <memprof.h>
 int main(void)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -605,9 +606,38 @@ static void groups_know_when_they_held_most(void **state)
 	stacks_done(&stacks);
 }
 
+static long long written_ns(double seconds)
+{
+	return llround(seconds * 1e9);
+}
+
+/* A span is the difference of the two times beside it, to the last digit. */
+static void spans_are_differences_of_times(void **state)
+{
+	struct run run = { .first_tick = 12345, .tick_ns = 0.333333333 };
+	bool differs = false;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		uint64_t from = run.first_tick + random_below(1u << 30);
+		uint64_t to = from + random_below(1u << 20);
+		long long first = written_ns(run_seconds(&run, from));
+		long long last = written_ns(run_seconds(&run, to));
+
+		assert_int_equal(written_ns(run_span(&run, from, to)),
+				 last - first);
+		differs |= written_ns((double)(to - from) * run.tick_ns / 1e9) !=
+			   last - first;
+	}
+	assert_true(differs);
+	assert_true(run_span(&run, 20000, 20000) == 0);
+	assert_true(run_span(&run, 20000, 15000) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spans_are_differences_of_times),
 		cmocka_unit_test(engine_equals_slow_engine),
 		cmocka_unit_test(empty_trace_has_no_peak),
 		cmocka_unit_test(realloc_extends_the_chain),
