@@ -34,6 +34,18 @@ static unsigned processor_count(void)
 	return count > 0 ? (unsigned)count : 1;
 }
 
+/* After an exec the process writes another program's map. */
+static void set_run(struct pipeline *pipeline)
+{
+	const struct run *run = &pipeline->run;
+	uint64_t start_ns = run->start_realtime_ns;
+	uint32_t pid = start_ns && run->end != RUN_END_EXEC ? run->pid : 0;
+
+	symbols_set_run(pipeline->symbols, run->files, run->file_count, pid,
+			start_ns,
+			start_ns + (uint64_t)(run_duration(run) * 1e9));
+}
+
 int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 		  const struct spec *spec, const char *path, struct diag *diag)
 {
@@ -64,6 +76,7 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	if (!pipeline->symbols || !pipeline->engine)
 		return diag_set(diag, -ENOMEM, path, DIAG_NO_OFFSET,
 				"out of memory");
+	set_run(pipeline);
 	engine_set_threads(pipeline->engine, pipeline->jobs);
 	scope_stacks_init(&pipeline->shown);
 	pipeline->scope = (struct scope){

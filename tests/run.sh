@@ -73,6 +73,7 @@ suite tracer tests/tracer/run.sh build/release
 suite controls tests/tracer/controls.sh build/release
 suite torture tests/torture/run.sh build/release
 suite instructions tests/tracer/instructions.py build/release
+suite kept tests/tracer/kept.sh build/release
 suite unwind tests/tracer/unwind.sh build/release
 suite truth tests/truth/run.py
 suite oracle oracle

@@ -32,8 +32,9 @@ enum {
 
 _Static_assert(sizeof(struct trace_chunk_header) == 72, "no padding");
 _Static_assert(sizeof(struct trace_preamble) == 32, "no padding");
-_Static_assert((int)CHUNK_PAYLOAD_MAX <= (int)COLUMNS_PAYLOAD_MAX,
-	       "one output buffer for both");
+_Static_assert((int)CHUNK_PAYLOAD_MAX <= (int)COLUMNS_PAYLOAD_MAX &&
+		       (int)CHUNK_FILE_MAX <= (int)COLUMNS_PAYLOAD_MAX,
+	       "one output buffer for all");
 
 /**
  * struct context - what one compressing thread needs

@@ -10,6 +10,7 @@
 
 enum {
 	CHUNK_PAYLOAD_MAX = 128 << 10, /* bytes before compression */
+	CHUNK_FILE_MAX = 1 << 20,      /* of a FILE chunk */
 };
 
 struct chain;
@@ -30,7 +31,7 @@ struct chunk {
 
 /**
  * chunk_write() - compress and append one chunk
- * @chunk: at most CHUNK_PAYLOAD_MAX bytes; borrowed
+ * @chunk: at most CHUNK_PAYLOAD_MAX bytes, CHUNK_FILE_MAX in FILE; borrowed
  *
  * Safety: before start-up: yes.  Signal handler: with signals blocked.
  *         After fork: never.  Allocates: mmap.  Locks: one of its contexts.

@@ -14,6 +14,7 @@
 #include "tracer/event.h"
 #include "tracer/helper.h"
 #include "tracer/hooks_new.h"
+#include "tracer/jit.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
 #include "tracer/modules.h"
@@ -118,6 +119,7 @@ static bool start_trace(void)
 	log_init();
 	options_log();
 	modules_init();
+	jit_init();
 	if (!map_state_page())
 		return false;
 	err = open_trace(&start);
@@ -169,6 +171,7 @@ static void write_end(enum trace_end_how how, int status, const char *program)
 	thread_write_names();
 	modules_scan();
 	helper_stop();
+	jit_keep(how == TRACE_END_EXEC);
 	if (unrecorded)
 		chunk_write_lost(unrecorded, TRACE_LOST_MEMORY, 0);
 	record_end(how, status, program, chunk_event_count(),

@@ -166,8 +166,7 @@ int trace_file_open(bool keep_existing)
 /* Safety: system call.  Fills @st.  Return: whether @fd is the trace. */
 static bool is_ours(int fd, struct stat *st)
 {
-	return fd >= 0 && sys_fstat(fd, st) == 0 && st->st_dev == file.dev &&
-	       st->st_ino == file.ino;
+	return fd >= 0 && sys_fstat(fd, st) == 0 && trace_file_is(st);
 }
 
 /*
@@ -257,6 +256,11 @@ int trace_file_fd(void)
 
 	file.fd[1] = is_ours(file.fd[0], &st) ? (int)file.fd[0] : -1;
 	return file.fd[1];
+}
+
+bool trace_file_is(const struct stat *st)
+{
+	return st->st_dev == file.dev && st->st_ino == file.ino;
 }
 
 void trace_file_drop(void)

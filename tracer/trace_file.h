@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 /**
  * trace_file_open() - create the trace
@@ -52,6 +53,9 @@ int trace_file_append(const void *bytes, size_t len);
  * program has closed it.
  */
 int trace_file_fd(void);
+
+/* Return: whether @st is of the trace.  Safety: after the opening; pure. */
+bool trace_file_is(const struct stat *st);
 
 /* Forgets the file in a forked child.  Safety: child only. */
 void trace_file_drop(void);

@@ -196,7 +196,6 @@ enum trace_file_kind {
 	TRACE_FILE_PERF_MAP = 2,   /* names of generated code, /tmp/perf-PID.map */
 	TRACE_FILE_JIT_OBJECT = 3, /* ELF in memory, of the GDB JIT interface */
 	TRACE_FILE_INCLUDED = 4,   /* one that the user asked for */
-	TRACE_FILE_MAPS = 5,       /* /proc/PID/maps at the end */
 };
 
 enum trace_file_flags {

@@ -36,7 +36,6 @@ const char *kept_kind_name(enum kept_kind kind)
 		[KEPT_PERF_MAP] = "perf map",
 		[KEPT_JIT_OBJECT] = "JIT object",
 		[KEPT_INCLUDED] = "included",
-		[KEPT_MAPS] = "maps",
 	};
 
 	return names[kind];

@@ -18,7 +18,6 @@ enum kept_kind {
 	KEPT_PERF_MAP,   /* names of generated code by address */
 	KEPT_JIT_OBJECT, /* ELF of generated code, registered for debuggers */
 	KEPT_INCLUDED,   /* one that the user asked for */
-	KEPT_MAPS,       /* /proc/PID/maps at the end */
 	KEPT_KIND_COUNT,
 };
 

@@ -266,7 +266,9 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 	memprof->chunk_count++;
 	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_PIECE)
 		return add_unknown(memprof, walk, chunk, diag);
-	note_ticks(memprof, &chunk->header);
+	/* Files may be added after the end of the run. */
+	if (type != TRACE_CHUNK_FILE)
+		note_ticks(memprof, &chunk->header);
 	if (walk->incomplete) {
 		add_incomplete(memprof, chunk);
 		return 0;

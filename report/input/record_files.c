@@ -72,7 +72,6 @@ static bool find_kind(uint32_t number, enum kept_kind *ret)
 		[TRACE_FILE_PERF_MAP] = KEPT_PERF_MAP,
 		[TRACE_FILE_JIT_OBJECT] = KEPT_JIT_OBJECT,
 		[TRACE_FILE_INCLUDED] = KEPT_INCLUDED,
-		[TRACE_FILE_MAPS] = KEPT_MAPS,
 	};
 
 	if (!number || number >= sizeof(kinds) / sizeof(kinds[0]))

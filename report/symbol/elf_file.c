@@ -11,6 +11,7 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "report/core/kept.h"
 #include "report/core/module.h"
 
 /* O_NONBLOCK: a FIFO must not stop the report. */
@@ -53,25 +54,30 @@ static const char *kind_objection(Elf *elf, enum elf_file_kind kind,
 	return NULL;
 }
 
-struct elf_file *elf_file_open(const char *path, enum elf_file_kind kind,
-			       const char **ret_note)
+/* Return: a file with nothing in it, NULL when out of memory. */
+static struct elf_file *file_new(const char **ret_note)
 {
 	struct elf_file *file = calloc(1, sizeof(*file));
-	const char *objection;
-	ssize_t id_len;
 
 	if (!file || elf_version(EV_CURRENT) == EV_NONE) {
 		*ret_note = "out of memory";
 		free(file);
 		return NULL;
 	}
-	file->fd = open_regular(path, ret_note);
-	if (file->fd < 0) {
-		free(file);
-		return NULL;
-	}
+	file->fd = -1;
+	return file;
+}
+
+/* Return: @file with all members filled; NULL if it is of no use, and then it
+   is closed. */
+static struct elf_file *file_check(struct elf_file *file, const char *path,
+				   enum elf_file_kind kind,
+				   const char **ret_note)
+{
+	const char *objection;
+	ssize_t id_len;
+
 	file->path = strdup(path);
-	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
 	objection = !file->path ? "out of memory"
 		    : !file->elf
 			? "not an ELF file"
@@ -89,6 +95,39 @@ struct elf_file *elf_file_open(const char *path, enum elf_file_kind kind,
 	return file;
 }
 
+struct elf_file *elf_file_open(const char *path, enum elf_file_kind kind,
+			       const char **ret_note)
+{
+	struct elf_file *file = file_new(ret_note);
+
+	if (!file)
+		return NULL;
+	file->fd = open_regular(path, ret_note);
+	if (file->fd < 0) {
+		elf_file_close(file);
+		return NULL;
+	}
+	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	return file_check(file, path, kind, ret_note);
+}
+
+struct elf_file *elf_file_open_kept(const struct kept_file *kept,
+				    enum elf_file_kind kind,
+				    const char **ret_note)
+{
+	struct elf_file *file = file_new(ret_note);
+
+	if (!file)
+		return NULL;
+	if (kept_load(kept, &file->bytes)) {
+		*ret_note = "the file in the trace cannot be read";
+		elf_file_close(file);
+		return NULL;
+	}
+	file->elf = elf_memory((char *)file->bytes, kept->bytes);
+	return file_check(file, kept->path, kind, ret_note);
+}
+
 void elf_file_close(struct elf_file *file)
 {
 	if (!file)
@@ -99,6 +138,7 @@ void elf_file_close(struct elf_file *file)
 		elf_end(file->elf);
 	if (file->fd >= 0)
 		close(file->fd);
+	free(file->bytes);
 	free(file->path);
 	free(file);
 }

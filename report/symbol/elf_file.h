@@ -15,18 +15,21 @@
 #include <elfutils/libdw.h>
 #include <libelf.h>
 
+struct kept_file;
 struct module;
 
 /**
  * struct elf_file - owned by whoever opened it
  * @path:     as given; owned
- * @fd:       -1 once settled
+ * @fd:       -1 once settled, or if it is in memory
+ * @bytes:    of a file that was kept in the trace; owned
  * @dwarf:    NULL before elf_file_dwarf() or without debug information
  * @build_id: inside @elf, NULL if there is none
  */
 struct elf_file {
 	char *path;
 	int fd;
+	uint8_t *bytes;
 	Elf *elf;
 	Dwarf *dwarf;
 	const void *build_id;
@@ -51,6 +54,11 @@ enum elf_file_kind {
  */
 struct elf_file *elf_file_open(const char *path, enum elf_file_kind kind,
 			       const char **ret_note);
+
+/* The same with a file that was kept in the trace. */
+struct elf_file *elf_file_open_kept(const struct kept_file *kept,
+				    enum elf_file_kind kind,
+				    const char **ret_note);
 void elf_file_close(struct elf_file *file);
 
 /* Reads what is still to be read and closes the descriptor: a trace may name

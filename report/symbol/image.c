@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/core/kept.h"
 #include "report/core/module.h"
 #include "report/core/vec.h"
 #include "report/symbol/debug_search.h"
@@ -46,6 +47,38 @@ static void open_main(struct image *image, const struct module *module)
 				  : "segments differ: file was rebuilt";
 		elf_file_close(image->main);
 		image->main = NULL;
+	}
+}
+
+static bool is_kept_for(const struct kept_file *kept,
+			const struct module *module)
+{
+	if (kept->kind != KEPT_BINARY || !kept->is_whole || kept->is_cut)
+		return false;
+	if (module->build_id_len)
+		return kept->build_id_len == module->build_id_len &&
+		       memcmp(kept->build_id, module->build_id,
+			      module->build_id_len) == 0;
+	return strcmp(kept->path, module->path) == 0;
+}
+
+/* Takes the file from the trace, where there is none that fits. */
+static void open_kept(struct image *image, const struct module *module,
+		      const struct image_places *places)
+{
+	for (size_t i = places->kept_count; i-- > 0 && !image->main;) {
+		const char *note;
+
+		if (!is_kept_for(&places->kept[i], module))
+			continue;
+		image->main = elf_file_open_kept(&places->kept[i],
+						 ELF_FILE_LOADED, &note);
+		if (image->main && !elf_file_fits(image->main, module)) {
+			elf_file_close(image->main);
+			image->main = NULL;
+		}
+		if (image->main)
+			image->note = "";
 	}
 }
 
@@ -137,13 +170,13 @@ static const char *open_symbols(struct image *image)
 	return kind;
 }
 
-struct image *image_open(const struct module *module, const char *const *dirs,
-			 size_t dir_count, struct names *names)
+struct image *image_open(const struct module *module,
+			 const struct image_places *places, struct names *names)
 {
 	struct debug_search search = {
 	    .module = module,
-	    .dirs = dirs,
-	    .dir_count = dir_count,
+	    .dirs = places->dirs,
+	    .dir_count = places->dir_count,
 	};
 	struct image *image = calloc(1, sizeof(*image));
 	struct elf_file *files[4];
@@ -155,6 +188,8 @@ struct image *image_open(const struct module *module, const char *const *dirs,
 	open_main(image, module);
 	if (module->is_vdso)
 		return image;
+	if (!image->main)
+		open_kept(image, module, places);
 	search.main = image->main;
 	open_debug(image, &search, names);
 	kind = open_symbols(image);
@@ -171,6 +206,47 @@ struct image *image_open(const struct module *module, const char *const *dirs,
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (files[i])
 			elf_file_settle(files[i]);
+	return image;
+}
+
+/* Whether debug information lacks its addresses, which a linker or a debugger
+   would have filled in. */
+static bool has_relocations(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Ehdr file;
+
+	if (!gelf_getehdr(elf, &file) || file.e_type != ET_REL)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header, target;
+
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_RELA || header.sh_type == SHT_REL) &&
+		    gelf_getshdr(elf_getscn(elf, header.sh_info), &target) &&
+		    !(target.sh_flags & SHF_ALLOC))
+			return true;
+	}
+	return false;
+}
+
+struct image *image_open_object(const struct kept_file *object,
+				struct names *names)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	const char *note;
+
+	if (!image)
+		return NULL;
+	image->note = "";
+	image->main = elf_file_open_kept(object, ELF_FILE_AUXILIARY, &note);
+	if (!image->main)
+		return image;
+	symtab_add(&image->symtab, image->main->elf, SHT_SYMTAB);
+	symtab_ready(&image->symtab);
+	if (!has_relocations(image->main->elf) && elf_file_dwarf(image->main))
+		image->index = dwarf_index_new(image->main->dwarf, NULL, names,
+					       0);
 	return image;
 }
 

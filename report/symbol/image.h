@@ -19,6 +19,7 @@
 struct code_frames;
 struct dwarf_index;
 struct elf_file;
+struct kept_file;
 struct module;
 struct names;
 
@@ -46,14 +47,35 @@ struct image {
 };
 
 /**
+ * struct image_places - where files are looked for
+ * @dirs: of debug files, @dir_count
+ * @kept: in the trace, @kept_count of any kind
+ *
+ * All borrowed as long as the images.
+ */
+struct image_places {
+	const char *const *dirs;
+	size_t dir_count;
+	const struct kept_file *kept;
+	size_t kept_count;
+};
+
+/**
  * image_open() - open what there is for @module
  * @names: owner of the texts of frames
  *
- * All borrowed; @names must outlive the result.  Return: owned by the caller;
+ * All borrowed; @names must outlive the result.  A program that is not here any
+ * more, or is of another build, is taken from the trace if it is there.  Return: owned by the caller;
  * NULL when out of memory, otherwise never, whatever is missing.
  */
-struct image *image_open(const struct module *module, const char *const *dirs,
-			 size_t dir_count, struct names *names);
+struct image *image_open(const struct module *module,
+			 const struct image_places *places,
+			 struct names *names);
+
+/* The same with an object of the GDB JIT interface, whose addresses are those
+   in memory. */
+struct image *image_open_object(const struct kept_file *object,
+				struct names *names);
 void image_close(struct image *image);
 
 /**

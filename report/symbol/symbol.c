@@ -14,6 +14,7 @@
 #include "report/core/vec.h"
 #include "report/symbol/dwarf_index.h"
 #include "report/symbol/image.h"
+#include "report/symbol/jit.h"
 #include "report/symbol/names.h"
 
 /* What is known about one module; images are shared by modules of one file. */
@@ -51,8 +52,9 @@ struct ahead {
 
 struct symbols {
 	const struct module_map *modules;
-	const char *const *debug_dirs;
-	size_t debug_dir_count;
+	struct image_places places;
+	struct jit_run run;
+	struct jit *jit; /* NULL before it is needed */
 	struct arena arena;
 	struct names names;
 	struct module_state *states; /* as many as modules */
@@ -88,8 +90,8 @@ struct symbols *symbols_new(const struct module_map *modules,
 	if (!symbols)
 		return NULL;
 	symbols->modules = modules;
-	symbols->debug_dirs = debug_dirs;
-	symbols->debug_dir_count = debug_dir_count;
+	symbols->places.dirs = debug_dirs;
+	symbols->places.dir_count = debug_dir_count;
 	symbols->states = calloc(modules->count + 1, sizeof(*symbols->states));
 	symbols->rows = calloc(modules->count + 1, sizeof(*symbols->rows));
 	if (!symbols->states || !symbols->rows) {
@@ -97,6 +99,21 @@ struct symbols *symbols_new(const struct module_map *modules,
 		return NULL;
 	}
 	return symbols;
+}
+
+void symbols_set_run(struct symbols *symbols, const struct kept_file *files,
+		     size_t file_count, uint32_t pid, uint64_t start_ns,
+		     uint64_t end_ns)
+{
+	symbols->places.kept = files;
+	symbols->places.kept_count = file_count;
+	symbols->run = (struct jit_run){
+		.files = files,
+		.file_count = file_count,
+		.pid = pid,
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+	};
 }
 
 /* From here on names, states and images are the caller's. */
@@ -118,6 +135,7 @@ void symbols_free(struct symbols *symbols)
 	for (size_t i = 0; i < symbols->images.count; i++)
 		image_close(symbols->images.items[i].image);
 	vec_done(&symbols->images);
+	jit_free(symbols->jit);
 	vec_done(&symbols->scratch);
 	free(symbols->states);
 	free(symbols->rows);
@@ -158,8 +176,8 @@ static int find_image(struct symbols *symbols, const struct module *module,
 	if (!entry)
 		return -ENOMEM;
 	entry->module = module;
-	entry->image = image_open(module, symbols->debug_dirs,
-				  symbols->debug_dir_count, &symbols->names);
+	entry->image =
+	    image_open(module, &symbols->places, &symbols->names);
 	if (!entry->image) {
 		symbols->images.count--;
 		return -ENOMEM;
@@ -332,7 +350,8 @@ static int addresses_grow(struct symbols *symbols)
 	return 0;
 }
 
-/* "module+0xoffset" or "0xaddress"; a phrase for what is no address. */
+/* "module+0xoffset"; outside of modules one name for all, as what has moved
+   there is nobody's; a phrase for what is no address. */
 static const char *plain_name(struct symbols *symbols, uint64_t key,
 			      const struct module *module, const char *base)
 {
@@ -346,6 +365,8 @@ static const char *plain_name(struct symbols *symbols, uint64_t key,
 	else if (module)
 		len =
 		    asprintf(&text, "%s+0x%" PRIx64, base, addr - module->bias);
+	else if (symbols->modules->count)
+		len = asprintf(&text, "[anonymous]");
 	else
 		len = asprintf(&text, "0x%" PRIx64, addr);
 	if (len < 0)
@@ -391,6 +412,24 @@ static struct symbol_frame *keep_frames(struct symbols *symbols, uint64_t key,
 	return frames;
 }
 
+/* Fills the scratch frames for an address outside of modules.  Return: the name
+   of what it is in, NULL when out of memory. */
+static const char *resolve_generated(struct symbols *symbols, uint64_t key)
+{
+	const char *base;
+
+	if (!symbols->jit)
+		symbols->jit = jit_new(&symbols->run);
+	if (!symbols->jit)
+		return NULL;
+	if (key != PC_KEY_TRUNCATED && PC_KEY_ADDR(key) &&
+	    jit_find(symbols->jit, &symbols->names, PC_KEY_ADDR(key) - 1,
+		     &symbols->scratch) < 0)
+		return NULL;
+	base = symbols->scratch.count ? "[jit]" : "";
+	return names_text(&symbols->names, base, strlen(base));
+}
+
 /* Return: frames of a new key, their number in symbols->scratch.count. */
 static struct symbol_frame *resolve(struct symbols *symbols, uint64_t key)
 {
@@ -412,7 +451,7 @@ static struct symbol_frame *resolve(struct symbols *symbols, uint64_t key)
 			       &symbols->scratch) < 0)
 			return NULL;
 	} else {
-		base = names_text(&symbols->names, "", 0);
+		base = resolve_generated(symbols, key);
 		if (!base)
 			return NULL;
 	}

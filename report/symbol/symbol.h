@@ -14,6 +14,7 @@
 
 #include "report/core/module.h"
 
+struct kept_file;
 struct symbols;
 
 enum symbol_quality {
@@ -26,11 +27,13 @@ enum symbol_quality {
 
 /**
  * struct symbol_frame - one function, inlined or not, at an address
- * @function: demangled, never NULL; where unknown "module+0xoffset", and
- *            "0xaddress" outside of modules.  Offset: ELF virtual address
+ * @function: demangled, never NULL; where unknown "module+0xoffset" (offset:
+ *            ELF virtual address), outside of modules "[anonymous]", or
+ *            "0xaddress" if no module is known
  * @file:     source path, NULL if unknown
  * @line:     1-based, 0 if unknown
- * @module:   base name, never NULL, "" outside of modules
+ * @module:   base name, never NULL; outside of modules "", and "[jit]" if the
+ *            program has named the code that it generated
  * @is_inlined: inlined into the next frame of the array
  * @id:       equal for frames with equal function, file, line and module; dense
  *            from 0
@@ -70,6 +73,19 @@ struct symbols *symbols_new(const struct module_map *modules,
 			    const char *const *debug_dirs,
 			    size_t debug_dir_count);
 void symbols_free(struct symbols *symbols);
+
+/**
+ * symbols_set_run() - what the trace has besides modules
+ * @files: kept in it, @file_count of any kind; borrowed
+ * @pid:   of the program, where a map of generated code may still be found by
+ *         it; 0 if not
+ * @start_ns, @end_ns: of the run, since 1970
+ *
+ * To be called before any address is asked for.
+ */
+void symbols_set_run(struct symbols *symbols, const struct kept_file *files,
+		     size_t file_count, uint32_t pid, uint64_t start_ns,
+		     uint64_t end_ns);
 
 /**
  * symbols_open_ahead() - open the files of modules in a thread of its own

@@ -56,17 +56,13 @@ static bool is_mapping_name(const char *name)
 	return name[0] == '.' && name[1] == 'L';
 }
 
-static bool symbol_is_function(const GElf_Sym *symbol, const char *name,
-			       const struct code_range *range)
+static bool symbol_is_function(const GElf_Sym *symbol, const char *name)
 {
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
-	if (!name || !name[0] || is_mapping_name(name))
-		return false;
-	return range->is_code && symbol->st_value >= range->start &&
-	       symbol->st_value < range->end;
+	return name && name[0] && !is_mapping_name(name);
 }
 
 /* Typed before untyped, exported before local. */
@@ -82,14 +78,19 @@ static int symtab_add_section(struct symtab *table, Elf *elf, Elf_Scn *section,
 			      const struct code_ranges *ranges)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Ehdr file;
 	GElf_Shdr header;
+	bool is_relative;
 
-	if (!data || !gelf_getshdr(section, &header))
+	if (!data || !gelf_getshdr(section, &header) ||
+	    !gelf_getehdr(elf, &file))
 		return 0;
+	is_relative = file.e_type == ET_REL;
 	for (size_t i = 0; i < data->d_size / sizeof(Elf64_Sym); i++) {
 		const struct code_range *range;
 		struct symtab_entry *entry;
 		const char *name;
+		uint64_t start;
 		GElf_Sym symbol;
 
 		if (!gelf_getsym(data, (int)i, &symbol) ||
@@ -98,19 +99,21 @@ static int symtab_add_section(struct symtab *table, Elf *elf, Elf_Scn *section,
 			continue;
 		range = &ranges->items[symbol.st_shndx];
 		name = elf_strptr(elf, header.sh_link, symbol.st_name);
-		if (!symbol_is_function(&symbol, name, range))
+		start = symbol.st_value + (is_relative ? range->start : 0);
+		if (!symbol_is_function(&symbol, name) || !range->is_code ||
+		    start < range->start || start >= range->end)
 			continue;
 		entry = vec_push(table);
 		if (!entry)
 			return -ENOMEM;
-		entry->start = symbol.st_value;
+		entry->start = start;
 		entry->name = name;
 		entry->rank = symbol_rank(&symbol);
 		entry->is_sized = symbol.st_size > 0;
 		entry->end = range->end;
 		if (entry->is_sized &&
-		    symbol.st_size < range->end - symbol.st_value)
-			entry->end = symbol.st_value + symbol.st_size;
+		    symbol.st_size < range->end - start)
+			entry->end = start + symbol.st_size;
 	}
 	return 0;
 }

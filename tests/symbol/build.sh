@@ -41,6 +41,14 @@ part_names() {
 	! have clang++ || clang++ -O2 -g "$src/names.cpp" -o names-clang
 }
 
+# Code as a compiler at run time hands it to debuggers.
+part_objects() {
+	echo 'int alone(void) { return 1; } int main(void) { return alone(); }' |
+		gcc -O1 -fno-inline -g -ffreestanding -x c -c -o object.o -
+	objcopy --change-section-address .text=0x7f0000001000 object.o \
+		object-at-7f00
+}
+
 # Stripped files and the places their debug information may be.
 part_files() {
 	gcc -O2 -g -shared -fPIC -DLIBRARY "$src/chain.c" -o full.so

@@ -20,8 +20,8 @@ CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQIIQ")
 MASK = (1 << 64) - 1
 
 (NOTHING, PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
- COLUMNS) = range(10)
-MARK = 11
+ COLUMNS, FILE, MARK) = range(12)
+FILE_KINDS = {1: "binary", 2: "perf map", 3: "JIT object", 4: "included"}
 KINDS = {1: "malloc", 2: "calloc", 3: "memalign", 4: "new", 5: "free",
          6: "delete", 7: "realloc", 8: "mmap", 9: "munmap", 10: "mremap",
          11: "mallopt", 12: "rss", 13: "lost", 14: "marker"}
@@ -138,6 +138,9 @@ class Cursor:
 
     def string(self):
         return self.take(self.u32()).decode("utf-8", "surrogateescape")
+
+    def rest(self):
+        return self.take(len(self.data) - self.pos)
 
     def varint(self):
         v = shift = 0
@@ -530,7 +533,7 @@ class Trace:
         self.process = None
         self.modules, self.unloads, self.threads = [], [], []
         self.clocks, self.lost, self.ends = [], [], []
-        self.marks = []
+        self.marks, self.files = [], []
         self.events = []
         self.chunks = []
         self.damaged = 0
@@ -647,6 +650,8 @@ class Trace:
                 "monotonic_ns": cur.u64(), "realtime_ns": cur.u64(),
                 "event_count": cur.u64(), "lost_count": cur.u64(),
                 "peak_rss": cur.u64(), "program": cur.string()})
+        elif kind == FILE:
+            self.read_file(cur)
         elif kind == MARK:
             self.marks.append({"kind": cur.u32(), "thread": cur.u32(),
                                "tick": cur.u64(), "value": cur.u64(),
@@ -656,6 +661,24 @@ class Trace:
         else:
             raise FormatError(f"unknown chunk {kind}")
         cur.done()
+
+    def read_file(self, cur):
+        kind, flags, offset, addr, id_len, zero = (
+            cur.u32(), cur.u32(), cur.u64(), cur.u64(), cur.u32(), cur.u32())
+        if kind not in FILE_KINDS or flags not in (0, 1, 3) or zero:
+            raise FormatError("a file's kind or flags")
+        build_id = cur.take(id_len).hex()
+        path = cur.string()
+        if not offset:
+            self.files.append({"kind": FILE_KINDS[kind], "path": path,
+                               "addr": addr, "build_id": build_id,
+                               "data": b"", "whole": False, "cut": False})
+        file = [f for f in self.files if (f["kind"], f["path"], f["addr"]) ==
+                (FILE_KINDS[kind], path, addr)][-1]
+        if file["whole"] or offset != len(file["data"]):
+            raise FormatError("a file's pieces")
+        file["data"] += cur.rest()
+        file["whole"], file["cut"] = bool(flags & 1), bool(flags & 2)
 
     def add_events(self, events):
         if not self.keep_stacks:

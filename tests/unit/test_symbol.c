@@ -251,12 +251,12 @@ static void test_outside_of_modules(void **state)
 	subject_open(&subject, "chain", NULL, NULL, 0);
 	frames = symbols_resolve(subject.symbols, 0xdeadbeef, &count);
 	assert_int_equal(count, 1);
-	assert_string_equal(frames[0].function, "0xdeadbeef");
+	assert_string_equal(frames[0].function, "[anonymous]");
 	assert_string_equal(frames[0].module, "");
 	assert_null(frames[0].file);
 	assert_int_equal(frames[0].quality, SYMBOL_ADDRESS);
 	frames = symbols_resolve(subject.symbols, 0, &count);
-	assert_string_equal(frames[0].function, "0x0");
+	assert_string_equal(frames[0].function, "[anonymous]");
 	symbols_module_status(subject.symbols, &count);
 	assert_int_equal(count, 0);
 	subject_close(&subject);

@@ -315,8 +315,8 @@ static void note_chunk(struct summary *sum, int fd, off_t off,
 	if (!payload)
 		return;
 	if (head->type == TRACE_CHUNK_PROCESS) {
-		sum->clock = payload[8];
 		memcpy(&sum->pid, payload, sizeof(sum->pid));
+		sum->clock = payload[8];
 	} else if (head->type == TRACE_CHUNK_PIECE) {
 		memcpy(&sum->run_id, payload, sizeof(sum->run_id));
 		if (payload[28] != TRACE_PIECE_FORK)

@@ -15,6 +15,7 @@
 #include "tracer/clock.h"
 #include "tracer/encode.h"
 #include "tracer/record/chunks.h"
+#include "tracer/record/perf_map.h"
 #include "tracer/record/slots.h"
 #include "tracer/trace_format.h"
 
@@ -130,6 +131,9 @@ static int complete(int fd, const struct live_file *live,
 		if (!err)
 			err = append_end(fd, &sum, end);
 	}
+	/* What is at that path now is that of the program that came after. */
+	if (!err && (sum.resumed || sum.end_how != TRACE_END_EXEC))
+		err = perf_map_append(fd, &sum);
 	summary_done(&sum);
 	ret->how = sum.resumed ? 0 : sum.end_how;
 	ret->damaged_bytes = added.damaged_bytes;

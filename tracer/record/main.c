@@ -12,6 +12,7 @@
 #include "tracer/record/diagnose.h"
 #include "tracer/record/finish.h"
 #include "tracer/record/launch.h"
+#include "tracer/record/perf_map.h"
 #include "tracer/record/settings.h"
 #include "tracer/trace_format.h"
 
@@ -166,6 +167,7 @@ int main(int argc, char **argv)
 		fail(EXIT_OWN_FAILURE, "memfd_create", errno);
 	settings_parse(argc, argv, &set);
 	settings_set_environment(names_fd);
+	perf_map_init();
 	err = launch_run(argv + set.program, &result);
 	if (err)
 		fail(err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN,
