@@ -190,7 +190,7 @@ class Graph {
 
 	label(i) {
 		return i ? this.lines(this.boxes[i])[0].replace(/ \(inlined\)$/, "")
-			: "all — " + this.format(this.boxes[0].value);
+			: this.svg.dataset.root;
 	}
 
 	format(value) {

@@ -52,7 +52,7 @@ const struct definition definitions[] = {
 	{ "group", "Group",
 	  "All allocations with the same backtrace." },
 	{ "backtrace", "Backtrace",
-	  "The call stack at the moment of the call. Pages, text and CSV begin "
+	  "The call stack at the moment of the call. Pages and CSV begin "
 	  "with its innermost function, short forms with the call site; "
 	  "JSON, folded stacks, trees and flamegraphs with the outermost, the "
 	  "program's entry." },

@@ -9,8 +9,9 @@
  * script (templates/flamegraph.js) cuts them again for the real one.
  *
  * What the script relies on: boxes in preorder; `y` tells the row; data-v the
- * cost (data-cost on the root says of what); the first line of <title> the
- * function, the last the numbers; data-hidden, how many frames are missing.
+ * cost (data-cost on the root says of what, data-root what its box says); the
+ * first line of <title> the function, the last the numbers; data-hidden, how
+ * many frames are missing.
  */
 #include "report/output/artifact.h"
 
@@ -92,8 +93,10 @@ static void draw_box_text(struct flame_drawing *draw, const char *label,
 	svg_close(&draw->svg);
 }
 
+/* "all — 11.5 MiB", "all — 1,234 temporary allocations". */
 static void root_label(const struct flame_drawing *draw, char *buf, size_t size)
 {
+	const char *cost = draw->tree->cost_label;
 	char total[UNITS_TEXT_SIZE];
 	const struct figure_node *root = &draw->tree->nodes[0];
 
@@ -101,7 +104,9 @@ static void root_label(const struct flame_drawing *draw, char *buf, size_t size)
 		units_format_count(total, sizeof(total), root->total_count);
 	else
 		units_format_bytes(total, sizeof(total), root->total_bytes);
-	snprintf(buf, size, "all — %s", total);
+	snprintf(buf, size, "all — %s%s%.60s", total,
+		 draw->tree->by_count ? " " : "",
+		 !draw->tree->by_count ? "" : cost ? cost : "allocations");
 }
 
 /* Below this share a box has no border: it would hide the colour. */
@@ -266,6 +271,12 @@ static void draw_document(struct flame_drawing *draw)
 		      *figure->title ? figure->title : figure->id, height,
 		      SVG_FONT_PX);
 	svg_attr(svg, "data-cost", draw->tree->by_count ? "count" : "bytes");
+	if (!is_empty) {
+		char label[LABEL_SIZE];
+
+		root_label(draw, label, sizeof(label));
+		svg_attr(svg, "data-root", label);
+	}
 	svg_attr_int(svg, "data-hidden",
 		     (long long)draw->tree->node_count -
 			     (long long)draw->layout.count);

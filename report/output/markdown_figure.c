@@ -241,6 +241,19 @@ static void picture_write(struct sink *out, const struct figure *figure,
 	sink_puts(out, ")\n\n");
 }
 
+/* What the numbers of a tree are, and the tree. */
+static void tree_write(struct sink *out, const struct figure_tree *tree,
+		       const struct markdown_limits *limits)
+{
+	sink_puts(out, "By ");
+	markdown_text(out, tree->cost_label ? tree->cost_label
+			   : tree->by_count ? "allocations"
+					    : "bytes");
+	sink_puts(out, tree->callees_first ? "; callers below callees:\n\n"
+					   : "; callees below callers:\n\n");
+	markdown_tree(out, tree, limits->letters);
+}
+
 static void drawing_write(struct sink *out, const struct figure *figure,
 			  const struct page_data *data,
 			  const struct markdown_limits *limits)
@@ -256,7 +269,7 @@ static void drawing_write(struct sink *out, const struct figure *figure,
 	if (link)
 		picture_write(out, figure, link);
 	if (is_tree)
-		markdown_tree(out, &figure->tree, limits->letters);
+		tree_write(out, &figure->tree, limits);
 	else if (!link)
 		markdown_series(out, &figure->series);
 }

@@ -114,6 +114,7 @@ static void test_golden(void **state)
 static void test_file_is_complete(void **state)
 {
 	struct arena arena = { 0 };
+	struct figure counted = *sample_tree_small(&arena);
 	struct drawing drawing;
 
 	(void)state;
@@ -130,6 +131,11 @@ static void test_file_is_complete(void **state)
 	assert_true(says(&drawing, "page_get (inlined)\npager.c:44"));
 	assert_true(says(&drawing, "Hidden: 1 frame under 0.01 %, "
 				   "&lt;0.01 % of bytes."));
+	drawing_done(&drawing);
+	counted.tree.by_count = true;
+	counted.tree.cost_label = "temporary allocations";
+	draw_flame(&drawing, &counted, NULL);
+	assert_true(says(&drawing, ">all — 2,021 temporary allocations<"));
 	drawing_done(&drawing);
 	arena_done(&arena);
 }
