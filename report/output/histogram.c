@@ -33,7 +33,7 @@ enum {
 	BOX = 1000,
 	GUTTER = 60,
 	SLOTS_MIN = 8,
-	LABELS_MAX = 7,
+	LABELS_MAX = 8,
 	Y_TICKS = 4,
 	/* What the columns of such a table are. */
 	COLUMN_MIN = 0,
@@ -352,7 +352,7 @@ static void draw_x_labels(struct histogram_drawing *draw, double y)
 		    (row && !(row_power(table, row, &power) &&
 			      power % step == 0)) ||
 		    (row && percent < GUTTER * 0.1 + 11) ||
-		    percent > (is_wide ? 65 : 88))
+		    percent > (is_wide ? 68 : 88))
 			continue;
 		value_format(text, sizeof(text), min);
 		units_trim_zeros(text);
