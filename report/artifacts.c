@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/aggregate/marks.h"
 #include "report/aggregate/sites.h"
 #include "report/aggregate/summary.h"
 #include "report/aggregate/timeline.h"
@@ -26,7 +27,7 @@
 #include "report/spec.h"
 #include "report/symbol/symbol.h"
 
-enum { TOP_ROWS = 20 };
+enum { TOP_ROWS = 20, PAGE_MARKS = 100 };
 
 /**
  * struct artifacts - figures made so far
@@ -126,6 +127,8 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 				  SITE_COST_COUNT);
 	children[4] = keep(artifacts, trace_timeline(artifacts));
 	children[5] = keep(artifacts, summary_threads(scope));
+	if (scope->run->mark_count)
+		keep(artifacts, marks_table(scope, PAGE_MARKS));
 	children[6] = keep(artifacts, summary_modules(scope));
 	children[7] = NULL;
 	if (pipeline->spec->view_count) {
@@ -183,6 +186,8 @@ static const struct figure *figure_make(struct artifacts *artifacts,
 		return summary_threads(scope);
 	case SUBJECT_MODULES:
 		return summary_loaded_modules(scope);
+	case SUBJECT_MARKERS:
+		return marks_table(scope, SIZE_MAX);
 	case SUBJECT_COUNT:
 		break;
 	}
@@ -398,6 +403,10 @@ static int write_trace_artifacts(struct artifacts *artifacts,
 	if (status == 0)
 		status = write_one(artifacts, "", "Modules", &artifact_modules,
 				   summary_loaded_modules(scope));
+	if (status == 0 && scope->run->mark_count)
+		status = write_one(artifacts, "", "Marks and phases",
+				   &artifact_markers,
+				   marks_table(scope, SIZE_MAX));
 	return status;
 }
 

@@ -71,11 +71,6 @@ static const struct figure_list *arguments(const struct scope *scope)
 	return list;
 }
 
-static struct cell cell_or_none(struct cell cell, bool known)
-{
-	return known ? cell : cell_none();
-}
-
 /* Counters a hostile end record may hold, as far as JSON can tell them. */
 static uint64_t clamp(uint64_t count)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/aggregate/marks.h"
 #include "report/aggregate/scope.h"
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
@@ -182,7 +183,7 @@ const struct figure *timeline_of_run(const struct scope *scope)
 			      totals->peak_rss != 0, &mark,
 			      totals->peak_bytes != 0);
 
-	if (!figure)
+	if (!figure || marks_add_spans(scope, &figure->series))
 		return NULL;
 	figure->id = "timeline";
 	figure->title = "Memory over time";

@@ -71,6 +71,27 @@ struct run_piece {
 	bool has_gap;
 };
 
+enum run_mark_kind {
+	RUN_MARK_TEXT,
+	RUN_MARK_NUMBER,
+	RUN_MARK_PHASE,
+};
+
+/**
+ * struct run_mark - what the program said about itself
+ * @thread:   that said so, 0 if unknown
+ * @end_tick: of a phase; UINT64_MAX if it did not end
+ * @value:    of a number
+ */
+struct run_mark {
+	enum run_mark_kind kind;
+	uint32_t thread;
+	uint64_t tick;
+	uint64_t end_tick;
+	uint64_t value;
+	const char *text;
+};
+
 /**
  * struct run - all text sanitised, owned by @arena
  * @trace_path:   as given by the user
@@ -120,6 +141,8 @@ struct run {
 	bool has_usable;
 	struct run_thread *threads; /* sorted by number */
 	size_t thread_count;
+	struct run_mark *marks; /* by tick */
+	size_t mark_count;
 	struct module_map modules;
 	const struct kept_file *files; /* in the order of the trace */
 	size_t file_count;

@@ -164,6 +164,14 @@ struct figure_mark {
 	const char *label;
 };
 
+/* What the program was at, or what it said at a moment; charts show it. */
+struct figure_span {
+	double start;
+	double end;
+	const char *label;
+	bool is_moment;
+};
+
 /**
  * struct figure_series - values over the run
  * @seconds: right ends of the bins, rising; @point_count of them
@@ -177,6 +185,8 @@ struct figure_series {
 	size_t curve_count;
 	const struct figure_mark *marks;
 	size_t mark_count;
+	const struct figure_span *spans;
+	size_t span_count;
 };
 
 #define FIGURE_NO_NODE UINT32_MAX
@@ -276,6 +286,10 @@ struct figure {
 static inline struct cell cell_none(void)
 {
 	return (struct cell){ .kind = CELL_NONE };
+}
+static inline struct cell cell_or_none(struct cell cell, bool is_known)
+{
+	return is_known ? cell : cell_none();
 }
 static inline struct cell cell_count(uint64_t n)
 {

@@ -425,8 +425,30 @@ static int add_filters(struct compiling *compiling,
 	return status;
 }
 
+/* A moment that the trace has a name for, or should have. */
+static int check_name(struct compiling *compiling,
+		      const struct filter_term *term)
+{
+	const struct time_point *time = &term->value.time;
+	const struct run *run = compiling->filter->context.run;
+	bool is_phase = time->kind == TIME_PHASE;
+
+	if (term->key->kind != KIND_TIME ||
+	    (time->kind != TIME_MARK && !is_phase) || moment_mark(time, run))
+		return 0;
+	return diag_set_line(compiling->diag, -EINVAL, NULL, term->line,
+			     "%s: the trace has no %s called \"%s\"; it has "
+			     "%zu marks and phases (--as markers shows them)",
+			     term->key->name, is_phase ? "phase" : "mark",
+			     time->name, run->mark_count);
+}
+
 static int add_term(struct compiling *compiling, const struct filter_term *term)
 {
+	int status = check_name(compiling, term);
+
+	if (status)
+		return status;
 	switch (term->key->subject) {
 	case SUBJECT_LIFETIME_WORD:
 		return add_lifetime(compiling, term);

@@ -34,11 +34,15 @@ enum time_point_kind {
 	TIME_SECONDS, /* .value seconds from the start of the run, or long */
 	TIME_SHARE,   /* .value of the run's length, 0.125 is 12.5 % */
 	TIME_PEAK,    /* the moment of the peak of live requested bytes */
+	TIME_MARK,    /* the first mark or number called .name */
+	TIME_PHASE,   /* the first phase called .name: its beginning, as an upper
+			 bound its end */
 };
 
 struct time_point {
 	enum time_point_kind kind;
 	double value;
+	const char *name;
 };
 
 enum filter_lifetime {

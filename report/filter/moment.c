@@ -2,6 +2,7 @@
 #include "report/filter/moment.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "report/event/run.h"
 
@@ -64,6 +65,33 @@ static uint64_t after_start(const struct run *run, uint64_t ticks)
 						    : run->first_tick + ticks;
 }
 
+const struct run_mark *moment_mark(const struct time_point *point,
+				   const struct run *run)
+{
+	for (size_t i = 0; i < run->mark_count; i++) {
+		const struct run_mark *mark = &run->marks[i];
+		bool is_phase = mark->kind == RUN_MARK_PHASE;
+
+		if (is_phase == (point->kind == TIME_PHASE) &&
+		    strcmp(mark->text, point->name) == 0)
+			return mark;
+	}
+	return NULL;
+}
+
+/* Of a mark that is not there nothing is asked. */
+static uint64_t mark_tick(const struct time_point *point, const struct run *run,
+			  enum rounding rounding)
+{
+	const struct run_mark *mark = moment_mark(point, run);
+
+	if (!mark)
+		return run->last_tick;
+	return point->kind == TIME_PHASE && rounding == ROUND_DOWN
+		       ? mark->end_tick
+		       : mark->tick;
+}
+
 struct moment moment_make(const struct time_point *point,
 			  const struct filter_context *context,
 			  enum rounding rounding)
@@ -82,6 +110,10 @@ struct moment moment_make(const struct time_point *point,
 	case TIME_SHARE:
 		moment.value = after_start(
 			run, share_ticks(run, point->value, rounding));
+		break;
+	case TIME_MARK:
+	case TIME_PHASE:
+		moment.value = mark_tick(point, run, rounding);
 		break;
 	case TIME_SECONDS:
 		moment.value = run->first_tick;

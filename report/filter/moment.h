@@ -12,6 +12,9 @@
 
 #include "report/filter/filter.h"
 
+struct run;
+struct run_mark;
+
 /**
  * struct moment - an event's number at the peak, else a tick
  */
@@ -20,6 +23,10 @@ struct moment {
 	bool is_order;
 	uint64_t value;
 };
+
+/* Return: the mark or phase that @point names, NULL if there is none. */
+const struct run_mark *moment_mark(const struct time_point *point,
+				   const struct run *run);
 
 enum rounding { ROUND_DOWN, ROUND_UP };
 

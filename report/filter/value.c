@@ -52,15 +52,37 @@ static bool read_share_or_seconds(struct filter_value *ret, const char *text)
 	return units_parse_seconds(text, &ret->time.value);
 }
 
-static int parse_time(struct filter_value *ret, const char *text,
-		      struct diag *diag)
+/* Return: whether @text is PREFIX and a name. */
+static bool read_name(const char *text, const char *prefix, const char **ret)
 {
+	size_t len = strlen(prefix);
+
+	if (strncmp(text, prefix, len) != 0 || !text[len])
+		return false;
+	*ret = text + len;
+	return true;
+}
+
+static int parse_time(struct filter_value *ret, const char *text,
+		      struct arena *arena, struct diag *diag)
+{
+	const char *name = NULL;
+
+	ret->time.kind = TIME_UNSET;
+	if (read_name(text, "mark:", &name))
+		ret->time.kind = TIME_MARK;
+	else if (read_name(text, "phase:", &name))
+		ret->time.kind = TIME_PHASE;
+	if (name) {
+		ret->time.name = arena_copy(arena, name, strlen(name));
+		return ret->time.name ? 0 : no_memory(diag);
+	}
 	ret->time.kind = TIME_PEAK;
 	if (strcmp(text, "peak") == 0 || read_share_or_seconds(ret, text))
 		return 0;
 	return refuse(diag, text, "a time",
 		      "seconds from the start (1.5, 250ms, 1h30m), a share of "
-		      "the run (12.5%), peak");
+		      "the run (12.5%), peak, mark:NAME, phase:NAME");
 }
 
 static int parse_duration(struct filter_value *ret, const char *text,
@@ -212,7 +234,7 @@ int value_parse(struct filter_value *ret, const struct filter_key *key,
 	case KIND_NUMBER:
 		return parse_number(ret, text, diag);
 	case KIND_TIME:
-		return parse_time(ret, text, diag);
+		return parse_time(ret, text, arena, diag);
 	case KIND_DURATION:
 		return parse_duration(ret, text, diag);
 	case KIND_SPAN:

@@ -31,6 +31,7 @@ void records_done(struct records *records)
 	vec_done(&records->threads);
 	vec_done(&records->modules);
 	vec_done(&records->unloads);
+	vec_done(&records->marks);
 	records_done_files(records);
 }
 
@@ -319,6 +320,8 @@ int records_add(struct records *records, const struct chunk *chunk,
 		return 0;
 	case TRACE_CHUNK_END:
 		return add_end(records, chunk, &cursor);
+	case TRACE_CHUNK_MARK:
+		return records_add_mark(records, chunk, &cursor);
 	case TRACE_CHUNK_PIECE:
 		add_piece(records, chunk, &cursor);
 		return 0;
@@ -389,6 +392,9 @@ int records_finish(struct records *records, const uint32_t *lane_threads,
 
 	finish_process(records);
 	finish_clock(records);
+	error = records_finish_marks(records);
+	if (error)
+		return error;
 	error =
 	    records_finish_threads(records, lane_threads, lane_thread_count);
 	if (!error)

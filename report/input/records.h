@@ -56,6 +56,16 @@ struct unload_record {
 	uint64_t offset;
 };
 
+/* One MARK chunk. */
+struct mark_record {
+	uint32_t kind; /* enum trace_mark_kind */
+	uint32_t thread;
+	uint64_t order; /* in the file */
+	uint64_t tick;
+	uint64_t value;
+	const char *text;
+};
+
 /* A file that FILE chunks hold.  @is_done: no more pieces are awaited. */
 struct file_record {
 	struct kept_file file;
@@ -105,6 +115,11 @@ struct records {
 		struct file_record *items;
 		size_t count, capacity;
 	} files;
+	struct {
+		struct mark_record *items;
+		size_t count, capacity;
+	} marks;
+	bool marks_refused;
 	bool texts_refused;
 };
 
@@ -152,6 +167,9 @@ int records_add_module(struct records *records, const struct chunk *chunk,
 int records_add_unload(struct records *records, const struct chunk *chunk,
 		       struct cursor *cursor);
 int records_finish_modules(struct records *records);
+int records_add_mark(struct records *records, const struct chunk *chunk,
+		     struct cursor *cursor);
+int records_finish_marks(struct records *records);
 int records_add_file(struct records *records, const struct chunk *chunk,
 		     struct cursor *cursor);
 int records_finish_files(struct records *records);

@@ -18,3 +18,4 @@ ARTIFACT(mmaps)           /* table -> mmaps.json */
 ARTIFACT(mallopts)        /* table -> mallopts.json */
 ARTIFACT(threads)         /* table -> threads.json */
 ARTIFACT(modules)         /* table -> modules.json */
+ARTIFACT(markers)         /* table -> markers.json */

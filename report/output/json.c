@@ -679,3 +679,5 @@ JSON_ARTIFACT(threads, "threads", "threads", SUBJECT_THREADS, FIGURE_TABLE,
 	      "threads, as JSON");
 JSON_ARTIFACT(modules, "modules", "modules", SUBJECT_MODULES, FIGURE_TABLE,
 	      "executable and libraries, as JSON");
+JSON_ARTIFACT(markers, "markers", "markers", SUBJECT_MARKERS, FIGURE_TABLE,
+	      "JSON: marks, numbers and phases that the program gave");

@@ -36,6 +36,7 @@ enum {
 	GAP_PX = 14,
 	BOX = 1000,
 	MAX_MARKS = 3,
+	MAX_SPAN_ROWS = 6,
 	X_TICKS = 7,
 };
 
@@ -378,6 +379,92 @@ static void draw_marks(struct timeline_drawing *draw, const struct panel *panel,
 	}
 }
 
+/* --- what the program said it was at ------------------------------------- */
+
+/* The first names, one row each.  Return: how many. */
+static size_t span_rows(const struct figure_series *series,
+			const char *ret_names[MAX_SPAN_ROWS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < series->span_count; i++) {
+		const char *name = series->spans[i].label;
+		size_t row = 0;
+
+		while (row < count && strcmp(ret_names[row], name) != 0)
+			row++;
+		if (row == MAX_SPAN_ROWS)
+			break;
+		ret_names[row] = name;
+		if (row == count)
+			count++;
+	}
+	return count;
+}
+
+static void draw_box(struct svg *svg, const double percent[2], double y,
+		     double height_px, const char *opacity)
+{
+	svg_open(svg, "rect");
+	svg_attr(svg, "class", "mp-span");
+	svg_attr_percent(svg, "x", percent[0]);
+	svg_attr_percent(svg, "width", percent[1] - percent[0]);
+	svg_attr_number(svg, "y", y, 1);
+	svg_attr_number(svg, "height", height_px, 1);
+	svg_attr(svg, "fill", "#7a4fa3");
+	svg_attr(svg, "fill-opacity", opacity);
+	svg_close(svg);
+	svg_break(svg);
+}
+
+/* A phase is a bar in its row and a shade on the panel, a moment a line. */
+static void draw_span(struct timeline_drawing *draw, const struct panel *panel,
+		      const struct figure_span *span, double row_px)
+{
+	const double x[2] = { 100 * x_ratio(draw, span->start),
+			      100 * x_ratio(draw, span->end) };
+	double bottom = panel->top_px + panel->height_px;
+
+	if (span->is_moment) {
+		draw_line(&draw->svg, "mp-span", (double[]){ x[0], x[0] },
+			  (double[]){ row_px + 4, bottom }, "#7a4fa3");
+		return;
+	}
+	draw_line(&draw->svg, "mp-span", (double[]){ x[0], x[0] },
+		  (double[]){ row_px + 4, row_px + MARK_ROW_PX }, "#7a4fa3");
+	draw_box(&draw->svg, x, row_px + MARK_ROW_PX - 4, 3, "1");
+	draw_box(&draw->svg, x, panel->top_px, panel->height_px, "0.08");
+}
+
+static void draw_spans(struct timeline_drawing *draw, const struct panel *panel,
+		       double top_px)
+{
+	const struct figure_series *series = draw->series;
+	const char *names[MAX_SPAN_ROWS];
+	size_t rows = span_rows(series, names);
+
+	for (size_t row = 0; row < rows; row++) {
+		double y = top_px + (double)row * MARK_ROW_PX;
+		bool is_named = false;
+
+		for (size_t i = 0; i < series->span_count; i++) {
+			const struct figure_span *span = &series->spans[i];
+			char text[128];
+
+			if (strcmp(span->label, names[row]) != 0)
+				continue;
+			draw_span(draw, panel, span, y);
+			if (is_named || !*span->label)
+				continue;
+			snprintf(text, sizeof(text), "%.80s", span->label);
+			draw_label(&draw->svg, "mp-span-name",
+				   100 * x_ratio(draw, span->start), 6, y + 12,
+				   text);
+			is_named = true;
+		}
+	}
+}
+
 static void draw_legend(struct timeline_drawing *draw, enum cell_kind kind,
 			double y)
 {
@@ -417,6 +504,7 @@ struct timeline_plan {
 	struct panel panels[2];
 	double legends_px[2];
 	double marks_px;
+	double spans_px;
 	unsigned panel_count;
 	double axis_px;
 	double height_px;
@@ -438,6 +526,13 @@ static void plan_panel(const struct timeline_drawing *draw,
 			(double)mark_count(draw->series) * MARK_ROW_PX;
 	} else {
 		plan->height_px += TICK_ROOM_PX;
+	}
+	if (plan->panel_count == 0 && draw->series->span_count) {
+		const char *names[MAX_SPAN_ROWS];
+
+		plan->spans_px = plan->height_px;
+		plan->height_px += (double)span_rows(draw->series, names) *
+				   MARK_ROW_PX;
 	}
 	*panel = (struct panel){
 		.kind = kind,
@@ -474,6 +569,7 @@ static void draw_plan(struct timeline_drawing *draw,
 		draw_legend(draw, plan->panels[i].kind, plan->legends_px[i]);
 		draw_panel(draw, &plan->panels[i]);
 	}
+	draw_spans(draw, &plan->panels[0], plan->spans_px);
 	draw_marks(draw, &plan->panels[0], plan->marks_px);
 }
 

@@ -186,10 +186,24 @@ def end(count):
                  string(""), first=END)
 
 
+def mark(kind, seconds, text, value=0):
+    tick = START + round(seconds * 1e9)
+    return chunk(11, struct.pack("<IIQQ", kind, 1, tick, value) + string(text),
+                 first=tick)
+
+
+def marks():
+    """A mark, a phase, a number, a phase that does not end; an end too many."""
+    return (mark(1, 0.5, "started") + mark(2, 1.5, "load") +
+            mark(3, 6.5, "load") + mark(4, 7.2, "requests", 42) +
+            mark(2, 8.5, "serve") + mark(3, 9.5, "other"))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("file")
     parser.add_argument("--version", default="1.0")
+    parser.add_argument("--marks", action="store_true")
     options = parser.parse_args()
     major, minor = map(int, options.version.split("."))
     e = events()
@@ -197,7 +211,8 @@ def main():
         out.write(preamble(major, minor) + process() + thread() +
                   module(1, 1, APP, 0x10000, "/opt/app/bin/app") +
                   module(2, 0, LIB, 0x10000, "/opt/app/lib/libparse.so.1") +
-                  chunk(2, e.data, 1, START, e.tick, e.count) + end(e.count))
+                  chunk(2, e.data, 1, START, e.tick, e.count) +
+                  (marks() if options.marks else b"") + end(e.count))
 
 
 if __name__ == "__main__":

@@ -60,10 +60,10 @@ status() {
 	rm -f "$work/.out"
 }
 
-# ids QUERY WANTED - numbers of the allocations that QUERY selects.
+# ids QUERY WANTED [TRACE] - numbers of the allocations that QUERY selects.
 ids() {
 	local got
-	got=$("$report" --view "$1" --as allocations "$work/t.dat" 2>&1 |
+	got=$("$report" --view "$1" --as allocations "$work/${3:-t.dat}" 2>&1 |
 		python3 -c 'import json, sys
 print(*(a["id"] for a in json.load(sys.stdin)["allocations"]))' 2>&1)
 	if [ "$got" = "$2" ]; then
@@ -99,6 +99,7 @@ same() {
 make_inputs() {
 	cd "$work" || exit 1
 	python3 "$root/tests/cli/make_trace.py" t.dat
+	python3 "$root/tests/cli/make_trace.py" --marks marks.dat
 	python3 "$root/tests/cli/make_trace.py" --version 3.0 newer.dat
 	python3 "$root/tests/cli/make_trace.py" --version 1.7 minor.dat
 	: >empty.dat
@@ -159,6 +160,7 @@ test_inputs() {
 }
 
 test_text() {
+	test_marks
 	expect list memprof-report --list t.dat
 	expect check memprof-report --check t.dat
 	expect digest memprof-report -o report t.dat
@@ -184,6 +186,21 @@ test_text() {
 	status 0 "memprof-report --view cost=leaked --as folded -o a.folded t.dat"
 	status 0 "memprof-report --view lifetime=only_leaked --as folded -o b.folded t.dat"
 	same 'the cost "leaked" and the leaks' "$work/a.folded" "$work/b.folded"
+}
+
+# What the program said about itself: shown, and as moments of queries.
+test_marks() {
+	expect marks memprof-report --as markers marks.dat
+	ids 'from=mark:requests' '6' marks.dat
+	ids 'from=phase:load&to=phase:load' '1 2 3 4' marks.dat
+	ids 'from=phase:serve&to=phase:serve' '' marks.dat
+	ids 'alive_at=mark:started' '' marks.dat
+	ids 'alive_at=mark:requests' '3 4 5' marks.dat
+	expect marks-missing memprof-report --view from=mark:begun --as folded marks.dat
+	status 0 "memprof-report --quiet -o marked marks.dat && test -s marked/markers.json"
+	status 0 "grep -q 'mp-span-name[^>]*>load<' marked/timeline.svg"
+	status 0 "grep -q 'Marks and phases' marked/index.html"
+	status 0 "memprof-report --quiet -o unmarked t.dat && ! test -e unmarked/markers.json"
 }
 
 # timeline QUERY WANTED - highest level of live bytes in each second, how many

@@ -946,7 +946,8 @@ static void bad_values_are_refused(void **state)
 {
 	static const char time_hint[] =
 		" is not a time; allowed: seconds from the start (1.5, 250ms, "
-		"1h30m), a share of the run (12.5%), peak";
+		"1h30m), a share of the run (12.5%), peak, "
+		"mark:NAME, phase:NAME";
 	static const char *const times[] = { "",     "x",	 "-1", "1 2",
 					     "1.5.", "peaks", "-5%", "5%%" };
 	char message[256];

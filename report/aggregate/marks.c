@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/aggregate/marks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "report/aggregate/scope.h"
+#include "report/core/units.h"
+#include "report/engine/engine.h"
+#include "report/engine/levels.h"
+#include "report/event/run.h"
+
+enum { SPANS_MAX = 500 };
+
+static const struct figure_column columns[] = {
+	{ "kind", "What", NULL, CELL_TEXT },
+	{ "name", "Name", NULL, CELL_TEXT },
+	{ "start", "Time", NULL, CELL_SECONDS },
+	{ "end", "Until", NULL, CELL_SECONDS },
+	{ "duration", "Duration", NULL, CELL_SECONDS },
+	{ "value", "Number", NULL, CELL_COUNT },
+	{ "live_bytes", "Live bytes", "live_bytes", CELL_BYTES },
+	{ "highest_bytes", "Highest", "live_bytes", CELL_BYTES },
+	{ "allocations", "Allocations", "bin_allocations", CELL_COUNT },
+	{ "thread", "Thread", NULL, CELL_ID },
+};
+
+enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
+
+static const char *kind_name(enum run_mark_kind kind)
+{
+	switch (kind) {
+	case RUN_MARK_TEXT:
+		return "mark";
+	case RUN_MARK_NUMBER:
+		return "number";
+	case RUN_MARK_PHASE:
+		return "phase";
+	}
+	return "";
+}
+
+/* Where a phase ends, the run's end where it does not; that of a mark is its
+   own time. */
+static uint64_t end_tick(const struct run *run, const struct run_mark *mark)
+{
+	if (mark->kind != RUN_MARK_PHASE)
+		return mark->tick;
+	return mark->end_tick < run->last_tick ? mark->end_tick
+					       : run->last_tick;
+}
+
+/* Return: the bin that @tick is in. */
+static size_t bin_of(const struct levels *levels, uint64_t tick)
+{
+	size_t low = 0, high = levels->bin_count;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (levels_bin_tick(levels, middle) <= tick)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct levels_sum {
+	uint64_t first;
+	uint64_t highest;
+	uint64_t allocations;
+};
+
+static struct levels_sum sum_levels(const struct levels *levels,
+				    uint64_t from, uint64_t to)
+{
+	size_t last = bin_of(levels, to);
+	size_t bin = bin_of(levels, from);
+	struct levels_sum sum = { 0 };
+
+	if (!levels->bin_count)
+		return sum;
+	sum.first = levels->bytes[bin];
+	for (; bin <= last; bin++) {
+		if (levels->bytes[bin] > sum.highest)
+			sum.highest = levels->bytes[bin];
+		sum.allocations += levels->allocations[bin];
+	}
+	return sum;
+}
+
+static void add_row(struct table_maker *table, const struct scope *scope,
+		    const struct run_mark *mark)
+{
+	const struct run *run = scope->run;
+	const struct levels *levels = engine_levels(scope->engine);
+	uint64_t end = end_tick(run, mark);
+	bool is_phase = mark->kind == RUN_MARK_PHASE;
+	bool has_end = is_phase && mark->end_tick != UINT64_MAX;
+	double start_s = run_seconds(run, mark->tick);
+	double end_s = run_seconds(run, end);
+	struct levels_sum sum = sum_levels(levels, mark->tick, end);
+
+	table_row(table);
+	table_add(table, cell_text(kind_name(mark->kind)));
+	table_add(table, cell_text(mark->text));
+	table_add(table, cell_seconds(start_s));
+	table_add(table, cell_or_none(cell_seconds(end_s), has_end));
+	table_add(table, cell_or_none(cell_seconds(end_s > start_s
+							   ? end_s - start_s
+							   : 0),
+				      is_phase));
+	table_add(table, cell_or_none(cell_count(mark->value),
+				      mark->kind == RUN_MARK_NUMBER));
+	table_add(table, cell_bytes(sum.first));
+	table_add(table, cell_or_none(cell_bytes(sum.highest), is_phase));
+	table_add(table, cell_or_none(cell_count(sum.allocations), is_phase));
+	table_add(table, cell_or_none(cell_id(mark->thread),
+				      mark->thread != 0));
+}
+
+const struct figure *marks_table(const struct scope *scope, size_t limit)
+{
+	const struct run *run = scope->run;
+	size_t count = run->mark_count < limit ? run->mark_count : limit;
+	struct table_maker table;
+	struct figure *figure;
+
+	table_init(&table, columns, COLUMN_COUNT);
+	for (size_t i = 0; i < count; i++)
+		add_row(&table, scope, &run->marks[i]);
+	figure = table_finish(&table, scope, "markers", "Marks and phases");
+	if (figure && count < run->mark_count)
+		figure->caption = arena_printf(scope->arena,
+					       "The first %zu of %zu; "
+					       "markers.json has all",
+					       count, run->mark_count);
+	return figure;
+}
+
+int marks_add_spans(const struct scope *scope, struct figure_series *series)
+{
+	const struct run *run = scope->run;
+	size_t count = run->mark_count < SPANS_MAX ? run->mark_count : SPANS_MAX;
+	struct figure_span *spans =
+		arena_array(scope->arena, count, sizeof(*spans));
+
+	if (!spans)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct run_mark *mark = &run->marks[i];
+
+		spans[i] = (struct figure_span){
+			.start = run_seconds(run, mark->tick),
+			.end = run_seconds(run, end_tick(run, mark)),
+			.label = mark->text,
+			.is_moment = mark->kind != RUN_MARK_PHASE,
+		};
+	}
+	series->spans = spans;
+	series->span_count = count;
+	return 0;
+}
