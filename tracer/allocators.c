@@ -135,11 +135,10 @@ static void find_in_libraries(struct family *family)
 		    "", "malloc_usable_size", &len);
 	}
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		void *p = forms[i].where & family->where
-			      ? find_exported(family->prefix, forms[i].name,
-					      &len)
-			      : NULL;
+		void *p = NULL;
 
+		if (forms[i].where & family->where)
+			p = find_exported(family->prefix, forms[i].name, &len);
 		if (p)
 			note(family, &forms[i], (uintptr_t)p, len);
 	}

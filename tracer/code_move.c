@@ -314,7 +314,7 @@ static bool put_offset(uint8_t *p, uintptr_t target)
 	int32_t value = (int32_t)distance;
 
 	memcpy(p, &value, sizeof(value));
-	return value == distance;
+	return distance >= INT32_MIN && distance <= INT32_MAX;
 }
 
 /* Safety: pure.  Return: where the relative jump at @p goes. */

@@ -122,6 +122,9 @@ static void find_all(void)
 	FIND(unshare, "unshare");
 	FIND(setns, "setns");
 	FIND(capset, "capset");
+	FIND(waitpid, "waitpid");
+	FIND(wait4, "wait4");
+	FIND(waitid, "waitid");
 	check_usable_size();
 	real.chunks_to_check = is_glibc() ? CHUNKS_TO_CHECK : 0;
 }

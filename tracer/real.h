@@ -14,6 +14,9 @@
 #include <stdint.h>
 #include <pthread.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+
+struct rusage;
 
 /**
  * struct real - next definitions behind the tracer's own
@@ -62,6 +65,9 @@ struct real {
 	int (*unshare)(int);
 	int (*setns)(int, int);
 	int (*capset)(void *, const void *);
+	pid_t (*waitpid)(pid_t, int *, int);
+	pid_t (*wait4)(pid_t, int *, int, struct rusage *);
+	int (*waitid)(idtype_t, id_t, siginfo_t *, int);
 };
 
 extern struct real real;

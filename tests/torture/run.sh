@@ -15,6 +15,17 @@ mkdir -p "$out"
 
 build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
 
+build_cxx() { "$CXX" -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
+
+# --- programs ----------------------------------------------------------------
+
+build_c -shared -fPIC -o "$out/libearly.so" "$src/early.c"
+for name in edges ordeal filtered; do
+  build_c -Wno-use-after-free -o "$out/$name" "$src/$name.c" -ldl
+done
+build_cxx -o "$out/moments" "$src/moments.cpp" "$out/libearly.so" \
+  -Wl,-rpath,"$out"
+
 # --- programs with an allocator of their own ---------------------------------
 
 # Which of them can be linked is found out; the driver skips what is not there.

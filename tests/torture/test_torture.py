@@ -5,7 +5,9 @@
 Each runs untraced and traced, and by memprof-record; status and output must
 be the same, and the trace must agree with what the program says it did.
 """
+import collections
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
@@ -28,6 +30,7 @@ def same_as_untraced(argv, env=None, messages=(), **how):
                 if not any(m in line for m in messages)
                 and line not in plain.stderr.decode().splitlines()]
         check(not left, "messages", left, what)
+        run.record = record
         yield run
         run.done()
     plain.done()
@@ -38,6 +41,146 @@ def tells_the_truth(run):
                              [as_truth(ev) for ev in run.trace.events])
     check(missing is None, "not recorded:", missing)
     check_equal(run.trace.damaged, 0, "damaged")
+
+
+def has_what_it_says(run):
+    """Truth is "has SIZE COUNT": so many allocations of that size."""
+    sizes = collections.Counter(run.sizes())
+    want = collections.Counter()
+    for line in run.truth:
+        if line.startswith("has "):
+            want[int(line.split()[1])] += int(line.split()[2])
+    check(want, "no truth")
+    got = {size: sizes[size] for size in want}
+    check_equal(got, dict(want), "allocations by size")
+    check_equal(run.trace.damaged, 0, "damaged")
+
+
+@test
+def every_moment_of_a_life():
+    for run in same_as_untraced(["moments"]):
+        has_what_it_says(run)
+        run.clean_order()
+        run.only_end(1, 3)
+        run.no_live_file()
+
+
+@test
+def edges_of_the_allocator():
+    for run in same_as_untraced(["edges"]):
+        has_what_it_says(run)
+        run.clean_order()
+    for tunables in ("", "glibc.malloc.check=3",
+                     "glibc.malloc.tcache_count=0:glibc.malloc.perturb=165"):
+        for run in same_as_untraced(["edges"],
+                                    env={"GLIBC_TUNABLES": tunables}):
+            has_what_it_says(run)
+
+
+@test
+def blocks_that_are_none():
+    for what in ("foreign", "twice", "inside", "realloc", "smashed"):
+        for run in same_as_untraced(["edges", what]):
+            check_equal(run.status, -signal.SIGABRT, what)
+            run.trace.check_order()
+            check_equal(run.trace.damaged, 0, what)
+
+
+def ordeal(*steps, end, has_live=False, live_stays=False, **how):
+    """Runs ordeal; *end* is how and status of END, which is not there under
+    *has_live* but for memprof-record."""
+    for run in same_as_untraced(["ordeal", *steps], **how):
+        what = (*steps, run.record)
+        if run.truth:
+            has_what_it_says(run)
+        check_equal(run.trace.damaged, 0, what)
+        if run.record or not has_live:
+            run.only_end(*end)
+        if run.record or not (has_live or live_stays):
+            run.no_live_file()
+        elif has_live:
+            check_equal(run.trace.ends, [], what)
+
+
+@test
+def ten_thousand_threads():
+    ordeal("threads:10000", "exit:3", end=(1, 3), keep_stacks=False)
+
+
+@test
+def threads_that_race_the_end():
+    for _ in range(3):
+        ordeal("race", "exit:3", end=(1, 3))
+
+
+@test
+def processes_and_their_ends():
+    ordeal("raw", "churn:500:30000", "raw", end=(1, 0))
+    ordeal("mainexits", end=(1, 17))
+    ordeal("churn:500:30000", "mainexits", end=(1, 17))
+    ordeal("daemon", end=(1, 5))
+    ordeal("churn:500:30000", "daemon", end=(1, 5))
+    ordeal("churn:500:30000", "waitall", "churn:501:30000", end=(1, 0))
+    ordeal("churn:500:30000", "spaces", "churn:501:30000", end=(1, 0))
+
+
+@test
+def crashes():
+    ordeal("overflow", end=(3, 23))
+    ordeal("churn:500:30000", "overflow", end=(3, 23))
+    for steps in (["crash"], ["churn:500:30000", "crash"]):
+        ordeal(*steps, end=(5, signal.SIGSEGV), has_live=True)
+
+
+@test
+def lost_descriptors_and_directories():
+    for step in ("closeall", "over"):
+        ordeal(step, "churn:501:30000", end=(1, 0))
+        ordeal("churn:500:30000", step, "churn:501:30000", end=(1, 0))
+    ordeal("leave:gone", "churn:501:30000", end=(1, 0))
+    ordeal("churn:500:30000", "leave:gone", "churn:501:30000", end=(1, 0))
+
+
+@test
+def limits():
+    ordeal("limit:memory:100000000", "fill", end=(1, 0))
+    # No file can be opened, to see that it is PATH.live that is removed.
+    ordeal("limit:files:3", "churn:500:30000", end=(1, 0), live_stays=True)
+    ordeal("limit:locked:0", "churn:500:30000", end=(1, 0))
+    ordeal("limit:processes:0", "churn:500:30000", end=(1, 0))
+    if os.geteuid() == 0:  # who is not root any more removes no file
+        ordeal("limit:processes:0", "user:65534", "churn:500:30000",
+               end=(1, 0), live_stays=True)
+
+
+@test
+def no_memory_for_the_tracer():
+    argv = ["ordeal", "limit:memory:9000000", "fill", "churn:500:30000"]
+    for run in same_as_untraced(argv, messages=["events are being lost",
+                                                "events missing"]):
+        run.only_end(1, 0)
+        end = run.trace.ends[0]
+        check(end["lost_count"] > 50000, "lost", end["lost_count"])
+        check_equal(end["event_count"] - end["lost_count"],
+                    len(run.trace.events), "events")
+
+
+@test
+def limits_before_the_start():
+    for limit in ("-v 60000", "-v 30000", "-v 20000", "-v 12000", "-v 6000",
+                  "-n 3", "-n 4", "-n 5", "-f 0", "-f 8", "-s 64", "-d 1000",
+                  "-l 0"):
+        argv = ["sh", "-c", f"ulimit {limit} && exec {PROGRAMS}/ordeal "
+                "churn:500:30000 exit:4"]
+        plain = Run(argv, traced=False)
+        run = Run(argv, env={"MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "1"},
+                  must_trace=False)
+        check_equal((run.status, run.stdout), (plain.status, plain.stdout),
+                    limit)
+        check(len(run.stderr.splitlines()) <= 4 +
+              len(plain.stderr.splitlines()), limit, run.stderr)
+        run.done()
+        plain.done()
 
 
 ALLOCATORS = ["own_glibc", "plain_jemalloc", "shared_jemalloc",

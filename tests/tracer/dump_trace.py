@@ -552,9 +552,11 @@ class Trace:
         if live is not None:
             self.read_live(live)
         self.events.sort(key=lambda ev: ev.tick)
-        for thread in {key[0] for key in self.seen}:
-            numbers = sorted(s for t, s in self.seen if t == thread)
-            if numbers != list(range(len(numbers))):
+        numbers = {}
+        for thread, number in self.seen:
+            numbers.setdefault(thread, []).append(number)
+        for found in numbers.values():
+            if sorted(found) != list(range(len(found))):
                 self.damaged += 1
 
     def read_preamble(self, data):
