@@ -115,47 +115,47 @@ def threads_that_race_the_end():
 
 @test
 def processes_and_their_ends():
-    ordeal("raw", "churn:500:30000", "raw", end=(1, 0))
+    ordeal("raw", "churn:500:12000", "raw", end=(1, 0))
     ordeal("mainexits", end=(1, 17))
-    ordeal("churn:500:30000", "mainexits", end=(1, 17))
+    ordeal("churn:500:12000", "mainexits", end=(1, 17))
     ordeal("daemon", end=(1, 5))
-    ordeal("churn:500:30000", "daemon", end=(1, 5))
-    ordeal("churn:500:30000", "waitall", "churn:501:30000", end=(1, 0))
-    ordeal("churn:500:30000", "spaces", "churn:501:30000", end=(1, 0))
+    ordeal("churn:500:12000", "daemon", end=(1, 5))
+    ordeal("churn:500:12000", "waitall", "churn:501:12000", end=(1, 0))
+    ordeal("churn:500:12000", "spaces", "churn:501:12000", end=(1, 0))
 
 
 @test
 def crashes():
     ordeal("overflow", end=(3, 23))
-    ordeal("churn:500:30000", "overflow", end=(3, 23))
-    for steps in (["crash"], ["churn:500:30000", "crash"]):
+    ordeal("churn:500:12000", "overflow", end=(3, 23))
+    for steps in (["crash"], ["churn:500:12000", "crash"]):
         ordeal(*steps, end=(5, signal.SIGSEGV), has_live=True)
 
 
 @test
 def lost_descriptors_and_directories():
     for step in ("closeall", "over"):
-        ordeal(step, "churn:501:30000", end=(1, 0))
-        ordeal("churn:500:30000", step, "churn:501:30000", end=(1, 0))
-    ordeal("leave:gone", "churn:501:30000", end=(1, 0))
-    ordeal("churn:500:30000", "leave:gone", "churn:501:30000", end=(1, 0))
+        ordeal(step, "churn:501:12000", end=(1, 0))
+        ordeal("churn:500:12000", step, "churn:501:12000", end=(1, 0))
+    ordeal("leave:gone", "churn:501:12000", end=(1, 0))
+    ordeal("churn:500:12000", "leave:gone", "churn:501:12000", end=(1, 0))
 
 
 @test
 def limits():
     ordeal("limit:memory:100000000", "fill", end=(1, 0))
     # No file can be opened, to see that it is PATH.live that is removed.
-    ordeal("limit:files:3", "churn:500:30000", end=(1, 0), live_stays=True)
-    ordeal("limit:locked:0", "churn:500:30000", end=(1, 0))
-    ordeal("limit:processes:0", "churn:500:30000", end=(1, 0))
+    ordeal("limit:files:3", "churn:500:12000", end=(1, 0), live_stays=True)
+    ordeal("limit:locked:0", "churn:500:12000", end=(1, 0))
+    ordeal("limit:processes:0", "churn:500:12000", end=(1, 0))
     if os.geteuid() == 0:  # who is not root any more removes no file
-        ordeal("limit:processes:0", "user:65534", "churn:500:30000",
+        ordeal("limit:processes:0", "user:65534", "churn:500:12000",
                end=(1, 0), live_stays=True)
 
 
 @test
 def no_memory_for_the_tracer():
-    argv = ["ordeal", "limit:memory:9000000", "fill", "churn:500:30000"]
+    argv = ["ordeal", "limit:memory:9000000", "fill", "churn:500:12000"]
     for run in same_as_untraced(argv, messages=["events are being lost",
                                                 "events missing"]):
         run.only_end(1, 0)
