@@ -209,7 +209,7 @@ static void add_legend(struct flame_drawing *draw)
 	units_format_ratio(number, sizeof(number), draw->options.min_ratio);
 	snprintf(why, sizeof(why), "under %s", number);
 	add_omission(draw, FLAME_NARROW, why);
-	units_format_count(number, sizeof(number), MAX_ROWS);
+	units_format_count(number, sizeof(number), draw->layout.rows);
 	snprintf(why, sizeof(why), "below row %s", number);
 	add_omission(draw, FLAME_DEEP, why);
 	units_format_count(number, sizeof(number), draw->layout.count);
@@ -313,6 +313,7 @@ int flamegraph_render(const struct figure *figure,
 	if (!draw.options.nominal_width)
 		draw.options.nominal_width = NOMINAL_WIDTH;
 	limits.min_ratio = draw.options.min_ratio;
+	limits.row_ratio = draw.options.inline_in_html ? 0.0025 : 0;
 	limits.max_boxes = draw.options.max_boxes;
 	error = flame_layout_compute(draw.tree, &limits, &draw.layout);
 	if (!error)

@@ -103,6 +103,29 @@ static void place_nodes(struct layout_work *work)
 	}
 }
 
+/* Marks what is below the last row that has a wide box as too deep: slivers that
+   would take screens of empty space. */
+static void drop_sliver_rows(struct layout_work *work)
+{
+	double least = work->limits->row_ratio * (double)work->root_cost;
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < work->tree->node_count; i++)
+		if (work->places[i].fate == FLAME_DRAWN &&
+		    work->places[i].depth > last &&
+		    (double)flame_cost(work->tree, i) >= least)
+			last = work->places[i].depth;
+	for (uint32_t i = 0; i < work->tree->node_count; i++) {
+		struct place *place = &work->places[i];
+
+		if (place->fate != FLAME_DRAWN || place->depth <= last)
+			continue;
+		place->fate = FLAME_DEEP;
+		work->candidate_count--;
+		work->bytes -= box_bytes(work->tree, i);
+	}
+}
+
 /* Marks the smallest candidates as excess.  Return: 0 or -ENOMEM. */
 static int drop_excess(struct layout_work *work)
 {
@@ -205,6 +228,8 @@ int flame_layout_compute(const struct figure_tree *tree,
 	if (!work.places)
 		return -ENOMEM;
 	place_nodes(&work);
+	if (limits->row_ratio > 0)
+		drop_sliver_rows(&work);
 	if (drop_excess(&work) < 0)
 		goto out;
 	settle_fates(&work, ret);

@@ -47,12 +47,14 @@ struct flame_layout {
 /**
  * struct flame_limits
  * @min_ratio:  smallest width as a share
+ * @row_ratio:  the last row is the deepest with a box this wide; 0: with any
  * @max_boxes:  most boxes
  * @max_rows:   most rows
  * @max_bytes:  most bytes of SVG, by estimate
  */
 struct flame_limits {
 	double min_ratio;
+	double row_ratio;
 	size_t max_boxes;
 	uint32_t max_rows;
 	size_t max_bytes;

@@ -26,7 +26,8 @@ struct sink;
 /**
  * struct flamegraph_options - how to draw a tree; all zero is a file
  * @inline_in_html: no XML declaration, style and script: the page has them;
- *                  no title and caption: they are the page's text
+ *                  no title and caption: they are the page's text; no rows
+ *                  below the last that has a box of 0.25 % of the width
  * @id_prefix:      unique in the page, [a-z0-9_.-]+: the graph's id and, in
  *                  the URL fragment, the name of its state
  *                  ("leaks.zoom=12"); NULL: figure id, and just "zoom" in a

@@ -261,6 +261,7 @@ static void check_layout(const struct figure_tree *tree,
 {
 	struct flame_layout layout;
 	uint64_t nodes = 0;
+	double widest = 0; /* of the last row */
 	double *edge;
 
 	assert_int_equal(flame_layout_compute(tree, limits, &layout), 0);
@@ -275,7 +276,12 @@ static void check_layout(const struct figure_tree *tree,
 		assert_true(box->left >= edge[box->depth] - 1e-9);
 		assert_true(box->left + box->width <= 1 + 1e-9);
 		edge[box->depth] = box->left + box->width;
+		if (box->depth + 1 == layout.rows)
+			widest = fmax(widest, box->width);
 	}
+	/* Unless boxes were left out because there were too many. */
+	if (!layout.nodes[FLAME_EXCESS])
+		assert_true(widest >= limits->row_ratio);
 	for (int fate = 0; fate < FLAME_FATE_COUNT; fate++) {
 		nodes += layout.nodes[fate];
 		assert_true(layout.cost[fate] <= flame_cost(tree, 0));
@@ -301,8 +307,44 @@ static void test_layout(void **state)
 			sample_tree_large(&arena, 2000, seed);
 
 		limits.max_boxes = 1 + seed * 40;
+		limits.row_ratio = 0;
+		check_layout(&figure->tree, &limits);
+		limits.max_boxes = 2000;
+		limits.row_ratio = 0.001 * seed;
 		check_layout(&figure->tree, &limits);
 	}
+	arena_done(&arena);
+}
+
+/* In a page, rows that have nothing but slivers are told by number; the file of
+   its own has them to zoom into. */
+static void test_sliver_rows(void **state)
+{
+	enum { DEPTH = 30 };
+	static const struct figure_frame frame = { .function = "f",
+						   .module = "m" };
+	struct flamegraph_options options = { .inline_in_html = true,
+					      .id_prefix = "f" };
+	struct arena arena = { 0 };
+	struct sample_node nodes[DEPTH + 2] = { { 0 } };
+	const struct figure *figure;
+	struct drawing drawing;
+
+	(void)state;
+	nodes[1] = (struct sample_node){ 0, &frame, 999000, 1 };
+	for (uint32_t i = 2; i < DEPTH + 2; i++)
+		nodes[i] = (struct sample_node){ i - 1, &frame, 0, 0 };
+	nodes[DEPTH + 1].self_bytes = 1000;
+	figure = sample_tree(&arena, nodes, DEPTH + 2, false);
+	draw_flame(&drawing, figure, &options);
+	assert_int_equal(count_elements(&drawing, "svg", "data-v"), 2);
+	assert_true(says(&drawing, "Hidden: 30 frames below row 2, 0.10 % of "
+				   "bytes."));
+	drawing_done(&drawing);
+	draw_flame(&drawing, figure, NULL);
+	assert_int_equal(count_elements(&drawing, "svg", "data-v"), DEPTH + 2);
+	assert_false(says(&drawing, "Hidden: "));
+	drawing_done(&drawing);
 	arena_done(&arena);
 }
 
@@ -504,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_size_is_bounded),
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_sliver_rows),
 		cmocka_unit_test(test_timeline),
 		cmocka_unit_test(test_timeline_edges),
 		cmocka_unit_test(test_histogram),
