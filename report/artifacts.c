@@ -503,8 +503,7 @@ static int write_pages(struct artifacts *artifacts, struct page *page)
 	return status;
 }
 
-/* mkdir -p */
-static int make_directory(const char *path, struct diag *diag)
+int artifacts_make_directory(const char *path, struct diag *diag)
 {
 	char partial[4096];
 	size_t len = strlen(path);
@@ -579,7 +578,7 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 	struct artifacts artifacts = { .pipeline = pipeline,
 				       .directory = directory };
 	struct page page;
-	int status = make_directory(directory, diag);
+	int status = artifacts_make_directory(directory, diag);
 
 	if (status)
 		return status;

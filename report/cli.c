@@ -35,6 +35,7 @@ enum option_id {
 	OPTION_AS,
 	OPTION_LIST,
 	OPTION_CHECK,
+	OPTION_EXTRACT,
 	OPTION_TEMPLATES,
 	OPTION_DEBUG_DIR,
 	OPTION_JOBS,
@@ -74,6 +75,8 @@ static const struct option_row option_rows[] = {
 	  "print what the traces hold" },
 	{ GROUP_WHAT, OPTION_CHECK, "check", NULL,
 	  "read the traces in full and print what is damaged" },
+	{ GROUP_WHAT, OPTION_EXTRACT, "extract", "DIR",
+	  "write the files that the traces hold below DIR" },
 	{ GROUP_WHERE, 'o', "output", "PATH",
 	  "directory of the report; with --as: file, - is stdout" },
 	{ GROUP_WHERE, OPTION_TEMPLATES, "templates", "DIR",
@@ -234,7 +237,8 @@ static int mode_set(struct cli *cli, enum cli_mode mode, struct diag *diag)
 		return 0;
 	if (mode != CLI_HELP && mode != CLI_VERSION &&
 	    cli->mode != CLI_REPORT && cli->mode != mode)
-		return usage(diag, "--list and --check exclude each other");
+		return usage(diag, "--list, --check and --extract exclude "
+				   "each other");
 	cli->mode = mode;
 	return 0;
 }
@@ -265,6 +269,9 @@ static int option_apply(struct cli *cli, int id, const char *value,
 		return mode_set(cli, CLI_LIST, diag);
 	case OPTION_CHECK:
 		return mode_set(cli, CLI_CHECK, diag);
+	case OPTION_EXTRACT:
+		cli->extract = value;
+		return mode_set(cli, CLI_EXTRACT, diag);
 	case 'o':
 		cli->output = value;
 		break;
@@ -311,8 +318,11 @@ static int as_missing(struct diag *diag)
 static int modes_check(struct cli *cli, struct diag *diag)
 {
 	bool is_view = cli->view || cli->as;
-	bool is_text = cli->mode == CLI_LIST || cli->mode == CLI_CHECK;
-	const char *text_mode = cli->mode == CLI_LIST ? "--list" : "--check";
+	bool is_text = cli->mode == CLI_LIST || cli->mode == CLI_CHECK ||
+		       cli->mode == CLI_EXTRACT;
+	const char *text_mode = cli->mode == CLI_LIST	 ? "--list"
+				: cli->mode == CLI_CHECK ? "--check"
+							 : "--extract";
 
 	if (cli->quiet && cli->verbose)
 		return usage(diag, "--quiet and --verbose exclude each other");
@@ -337,16 +347,20 @@ static int modes_check(struct cli *cli, struct diag *diag)
 /* Reports of several traces lie in directories named like the traces. */
 static int names_check(const struct cli *cli, struct diag *diag)
 {
+	bool is_report = cli->mode == CLI_REPORT;
+
 	for (size_t i = 0; i < cli->trace_count; i++) {
 		const char *name = text_basename(cli->traces[i]);
 
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(text_basename(cli->traces[j]), name) == 0)
 				return usage(diag,
-					     "the reports of %s and %s would "
+					     "the %s of %s and %s would "
 					     "overwrite each other; give each "
-					     "its own -o",
-					     cli->traces[j], cli->traces[i]);
+					     "its own %s",
+					     is_report ? "reports" : "files",
+					     cli->traces[j], cli->traces[i],
+					     is_report ? "-o" : "--extract");
 	}
 	return 0;
 }
@@ -372,7 +386,9 @@ static int traces_check(const struct cli *cli, struct diag *diag)
 					   "holds one trace");
 		has_stdin |= is_stdin;
 	}
-	return cli->mode == CLI_REPORT ? names_check(cli, diag) : 0;
+	return cli->mode == CLI_REPORT || cli->mode == CLI_EXTRACT
+		       ? names_check(cli, diag)
+		       : 0;
 }
 
 int cli_parse(struct cli *cli, int argc, char **argv, struct diag *diag)

@@ -23,18 +23,28 @@ enum {
 	STATUS_DAMAGED = 4,
 };
 
-enum cli_mode { CLI_REPORT, CLI_VIEW, CLI_LIST, CLI_CHECK, CLI_HELP, CLI_VERSION };
+enum cli_mode {
+	CLI_REPORT,
+	CLI_VIEW,
+	CLI_LIST,
+	CLI_CHECK,
+	CLI_EXTRACT,
+	CLI_HELP,
+	CLI_VERSION,
+};
 
 /**
  * struct cli - all text borrowed from argv
  * @output: -o: directory for CLI_REPORT, file for CLI_VIEW ("-" or NULL:
  *          standard output)
+ * @extract: directory for CLI_EXTRACT
  * @view, @as: CLI_VIEW; @view "" when only --as was given
  */
 struct cli {
 	enum cli_mode mode;
 	const char *spec;
 	const char *output;
+	const char *extract;
 	const char *view;
 	const struct artifact_format *as;
 	const char *template_dir;

@@ -115,6 +115,30 @@ static void print_ids(const struct module *module, FILE *out)
 		fputc('-', out);
 }
 
+static void print_files(const struct run *run, FILE *out)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	fprintf(out, "  files        %zu\n", run->file_count);
+	for (size_t i = 0; i < run->file_count && i < 50; i++) {
+		const struct kept_file *file = &run->files[i];
+
+		units_format_bytes(text, sizeof(text), file->bytes);
+		fprintf(out, "    %-10s %9s  ", kept_kind_name(file->kind),
+			text);
+		if (file->name[0])
+			fprintf(out, "%s", file->name);
+		else
+			fprintf(out, "at %012" PRIx64, file->addr);
+		fprintf(out, "%s\n",
+			!file->is_whole ? " (incomplete)"
+			: file->is_cut	? " (its beginning)"
+					: "");
+	}
+	if (run->file_count > 50)
+		fprintf(out, "    … and %zu more\n", run->file_count - 50);
+}
+
 void digest_list(const struct pipeline *pipeline, FILE *out)
 {
 	const struct run *run = &pipeline->run;
@@ -151,6 +175,8 @@ void digest_list(const struct pipeline *pipeline, FILE *out)
 		print_ids(&run->modules.items[i], out);
 		fprintf(out, " %s\n", run->modules.items[i].name);
 	}
+	if (run->file_count)
+		print_files(run, out);
 }
 
 void digest_check(const struct pipeline *pipeline, FILE *out)

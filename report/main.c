@@ -15,6 +15,7 @@
 #include "report/core/text.h"
 #include "report/digest.h"
 #include "report/engine/engine.h"
+#include "report/extract.h"
 #include "report/pipeline.h"
 #include "report/refusal.h"
 #include "report/spec.h"
@@ -83,7 +84,8 @@ static int load_spec(struct spec *spec, const struct cli *cli,
 static void report_directory(char *ret, size_t size, const struct cli *cli,
 			     const struct spec *spec, const char *trace)
 {
-	const char *directory = cli->output    ? cli->output
+	const char *directory = cli->extract   ? cli->extract
+				: cli->output  ? cli->output
 				: spec->output ? spec->output
 					       : DEFAULT_OUTPUT;
 
@@ -106,6 +108,18 @@ static int write_report(struct pipeline *pipeline, const char *trace,
 	if (status == 0 && !cli->quiet)
 		digest_print(pipeline, directory, stdout);
 	return status;
+}
+
+static int write_files(struct pipeline *pipeline, const char *trace,
+		       struct diag *diag)
+{
+	const struct cli *cli = pipeline->cli;
+	char directory[4096];
+
+	report_directory(directory, sizeof(directory), cli, pipeline->spec,
+			 trace);
+	return extract_files(&pipeline->run, directory,
+			     cli->quiet ? NULL : stdout, diag);
 }
 
 static int write_view(struct pipeline *pipeline, struct diag *diag)
@@ -152,10 +166,12 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 	bool refused = false;
 	int result = STATUS_OK;
 
-	if (status == 0 && cli->mode != CLI_LIST)
+	if (status == 0 && cli->mode != CLI_LIST && cli->mode != CLI_EXTRACT)
 		status = pipeline_run(&pipeline, &diag);
 	if (status == 0 && cli->mode == CLI_LIST)
 		digest_list(&pipeline, stdout);
+	if (status == 0 && cli->mode == CLI_EXTRACT)
+		status = write_files(&pipeline, trace, &diag);
 	if (status == 0 && cli->mode == CLI_CHECK)
 		digest_check(&pipeline, stdout);
 	if (status == 0 && cli->mode == CLI_REPORT)

@@ -162,6 +162,8 @@ static void modes_are_read(void **state)
 		{ "--check a", CLI_CHECK },
 		{ "--check --check a", CLI_CHECK },
 		{ "--list --jobs 2 --debug-dir d --verbose a", CLI_LIST },
+		{ "--extract d a b", CLI_EXTRACT },
+		{ "--extract d --list a", CLI_REPORT },
 		{ "-h", CLI_HELP },
 		{ "--help", CLI_HELP },
 		{ "-V", CLI_VERSION },
@@ -178,7 +180,8 @@ static void modes_are_read(void **state)
 
 		if (rows[i].mode == CLI_REPORT) {
 			refuses(rows[i].line,
-				"--list and --check exclude each other");
+				"--list, --check and --extract exclude each "
+				"other");
 			continue;
 		}
 		parses(&cli, &args, buf, rows[i].line);
@@ -226,6 +229,8 @@ static void conflicts_are_refused(void **state)
 	refuses("--check --view x a", "--check goes without --view");
 	refuses("--check --spec x a", "--check goes without --spec");
 	refuses("--list -o x a", "--list goes without --output");
+	refuses("--extract d -o x a", "--extract goes without --output");
+	refuses("--extract d --as tree a", "--extract goes without --as");
 	refuses("--quiet --verbose a",
 		"--quiet and --verbose exclude each other");
 }
@@ -242,6 +247,9 @@ static void traces_are_checked(void **state)
 	refuses("- a -", "- stands twice; standard input holds one trace");
 	refuses("a/t b/t", "the reports of a/t and b/t would overwrite each "
 			   "other; give each its own -o");
+	refuses("--extract d a/t b/t",
+		"the files of a/t and b/t would overwrite each other; give "
+		"each its own --extract");
 	refuses("--as tree a b",
 		"--as writes one trace's artifact; 2 traces given");
 }
