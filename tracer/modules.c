@@ -10,11 +10,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracer/binaries.h"
 #include "tracer/chunk.h"
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/encode.h"
 #include "tracer/log.h"
+#include "tracer/options.h"
 #include "tracer/output_name.h"
 #include "tracer/pool.h"
 #include "tracer/text.h"
@@ -32,10 +34,12 @@ struct loader modules_loader;
  * @number:   as in the trace, from 1
  * @identity: hash of place, path and build ID
  * @round:    last scan that saw it
+ * @is_kept:  the trace has its file, or will not
  */
 struct module {
 	uint32_t number;
 	uint32_t round;
+	bool is_kept;
 	uint64_t identity;
 };
 
@@ -319,9 +323,42 @@ static int add_one(struct dl_phdr_info *info, size_t size, void *arg)
 	module = &modules.known[modules.len++];
 	module->number = ++modules.last;
 	module->round = modules.round;
+	module->is_kept = !options.binaries;
 	module->identity = identity;
 	write_module(info, &image, module->number, scan->load_tick);
 	return 0;
+}
+
+/* Third pass: takes one whose file is to be kept.  Safety: lock held. */
+static int take_unkept(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct binary *binary = arg;
+	struct image image = read_image(info);
+	struct module *module = find(identify(info, &image));
+	uint32_t flags = get_flags(info, &image);
+
+	(void)size;
+	if (!module || module->is_kept)
+		return 0;
+	module->is_kept = true;
+	if (flags & TRACE_MODULE_VDSO)
+		return 0;
+	get_path(info, flags, binary->path, sizeof(binary->path));
+	binary->is_program = flags & TRACE_MODULE_EXECUTABLE;
+	binary->build_id_len = image.build_id_len;
+	if (image.build_id)
+		memcpy(binary->build_id, image.build_id, image.build_id_len);
+	return 1;
+}
+
+/* The files are written while the loader's list is not locked.  Safety: lock
+   held. */
+static void keep_files(void)
+{
+	static struct binary binary; /* not on the program's stack */
+
+	while (dl_iterate_phdr(take_unkept, &binary))
+		binaries_keep(&binary);
 }
 
 /* Between the passes: those that are gone.  Safety: lock held. */
@@ -362,6 +399,8 @@ static void scan_locked(uint64_t dirty_tick)
 		drop_unseen(dirty_tick ? dirty_tick : now);
 		if (scan.fresh)
 			dl_iterate_phdr(add_one, &scan);
+		if (scan.fresh && options.binaries)
+			keep_files();
 	}
 	modules.scan_tick = now;
 }

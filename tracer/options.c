@@ -47,6 +47,8 @@ static const struct option table[] = {
 	OPTION("GRAB_BACKTRACES_ON_FREE", BOOL, free_stacks),
 	OPTION("ZERO_MEMORY", BOOL, zero_memory),
 	OPTION("CHOWN_OUTPUT_TO", ID, owner),
+	OPTION("WRITE_BINARIES_TO_OUTPUT", BOOL, binaries),
+	OPTION("INCLUDE_FILE", PATH, include),
 	OPTION("TRACK_CHILD_PROCESSES", BOOL, children),
 	OPTION("HELPER", BOOL, helper),
 	OPTION("PATCH_ALLOCATORS", BOOL, patch_allocators),

@@ -33,6 +33,8 @@ enum verify_unwind {
  * @output:      pattern of the trace's name; empty: no file, do not trace
  * @log_file:    pattern of the log's name; empty: standard error
  * @name_file:   where to append the trace's name for memprof-record; or empty
+ * @include:     patterns of files to be kept in the trace, with colons
+ * @binaries:    so are the program and its libraries
  * @log_level:   messages below it are dropped
  * @free_stacks: frees carry stacks
  * @children:    LD_PRELOAD stays, so that executed children are traced
@@ -49,6 +51,8 @@ struct options {
 	char output[OPTIONS_PATH_MAX];
 	char log_file[OPTIONS_PATH_MAX];
 	char name_file[OPTIONS_PATH_MAX];
+	char include[OPTIONS_PATH_MAX];
+	bool binaries;
 	enum log_level log_level;
 	bool free_stacks;
 	bool children;

@@ -14,6 +14,7 @@
 #include "tracer/event.h"
 #include "tracer/helper.h"
 #include "tracer/hooks_new.h"
+#include "tracer/include.h"
 #include "tracer/jit.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
@@ -101,6 +102,7 @@ static int open_trace(const struct program_start *start)
 		return err;
 	}
 	announce_name();
+	include_keep();
 	return 0;
 }
 

@@ -674,7 +674,8 @@ class Trace:
         if not offset:
             self.files.append({"kind": FILE_KINDS[kind], "path": path,
                                "addr": addr, "build_id": build_id,
-                               "data": b"", "whole": False, "cut": False})
+                               "data": bytearray(), "whole": False,
+                               "cut": False})
         file = [f for f in self.files if (f["kind"], f["path"], f["addr"]) ==
                 (FILE_KINDS[kind], path, addr)][-1]
         if file["whole"] or offset != len(file["data"]):

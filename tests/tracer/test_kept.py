@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from test_tracer import PROGRAMS, RECORD, Run, Skip, check, check_equal
@@ -167,6 +168,159 @@ def java():
     out = report("--as", "folded", run.path)
     check("Interpreter" in out, out[:2000])
     run.done()
+
+
+class Files:
+    """A directory with a program, or other files, of a test's own."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="memprof-kept-")
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def copy(self, source, name):
+        shutil.copy(source, self.path(name))
+        return self.path(name)
+
+    def write(self, name, text):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(text)
+        return self.path(name)
+
+    def done(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def kept(run, kind):
+    return {f["path"]: f for f in run.trace.files if f["kind"] == kind}
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+KEEP = {"MEMORY_PROFILER_WRITE_BINARIES_TO_OUTPUT": "1"}
+
+
+@test
+def no_files_unless_asked_for():
+    run = Run(["basic"])
+    check_equal(run.trace.files, [])
+    run.done()
+
+
+@test
+def binaries():
+    """The report names functions of a program that is gone."""
+    for settings in {"record": True, "options": ["--binaries"]}, {"env": KEEP}:
+        files = Files()
+        program = files.copy(os.path.join(PROGRAMS, "basic"), "gone")
+        run = Run([program], **settings)
+        check_equal(run.status, 7)
+        found = kept(run, "binary")
+        paths = {m["path"] for m in run.trace.modules} - {"[vdso]"}
+        check_equal(set(found), paths)
+        for module in run.trace.modules:
+            if module["path"] in found:
+                file = found[module["path"]]
+                check(file["whole"] and not file["cut"], module["path"])
+                check_equal(file["build_id"], module["build_id"])
+        check_equal(found[program]["data"], content(program))
+        before = report("--as", "folded", run.path)
+        os.unlink(program)
+        check_equal(report("--as", "folded", run.path), before)
+        # What is at its place now is another program.
+        files.copy(os.path.join(PROGRAMS, "jit"), "gone")
+        check_equal(report("--as", "folded", run.path), before)
+        check("main" in before, before)
+        out = report("--list", run.path)
+        check(re.search(rf"binary .* {program}$", out, re.M), out)
+        run.done()
+        files.done()
+
+
+@test
+def binary_that_is_loaded_often():
+    """A library is there once, and as it was though it has gone since."""
+    files = Files()
+    plugin = files.copy(os.path.join(PROGRAMS, "kept_plugin.so"), "plugin.so")
+    code = ("import ctypes, os, _ctypes\n"
+            "for i in range(20):\n"
+            f"    library = ctypes.CDLL({plugin!r})\n"
+            "    library.plugin_allocate()\n"
+            "    _ctypes.dlclose(library._handle)\n"
+            "    bytes(100000)\n"
+            f"os.unlink({plugin!r})\n")
+    run = Run([sys.executable, "-c", code], env=KEEP, keep_stacks=False)
+    check_equal(run.status, 0, run.stderr.decode())
+    check_equal([f["path"] for f in run.trace.files].count(plugin), 1)
+    check_equal(kept(run, "binary")[plugin]["data"],
+                content(os.path.join(PROGRAMS, "kept_plugin.so")))
+    run.done()
+    files.done()
+
+
+@test
+def included_files():
+    files = Files()
+    one = files.write("a/one.log", "one\n")
+    two = files.write("b/two.log", "two" * 1000000)
+    files.write("b/.hidden.log", "")
+    files.write("b/other.txt", "")
+    os.mkdir(files.path("b/directory.log"))
+    os.mkfifo(files.path("b/pipe.log"))
+    pattern = files.path("[a-b]/*.log")
+    missing = files.path("missing")
+    want = {one: b"one\n", two: b"two" * 1000000,
+            "/proc/self/status": None}
+    by_variable = {"env": {"MEMORY_PROFILER_INCLUDE_FILE":
+                           f"{pattern}:/proc/self/stat?s:{missing}"}}
+    by_options = {"record": True,
+                  "options": ["--include", pattern, "--include",
+                              f"/proc/self/stat?s:{missing}"]}
+    for settings in by_variable, by_options:
+        run = Run(["basic"], **settings)
+        check_equal(run.status, 7)
+        found = kept(run, "included")
+        check_equal(set(found), set(want))
+        for path, data in want.items():
+            check(found[path]["whole"] and not found[path]["cut"], path)
+            check(data is None or found[path]["data"] == data, path)
+        # As long as /proc says nothing about its length.
+        check_equal(found["/proc/self/status"]["data"].split(b"\n")[0],
+                    b"Name:\tbasic")
+        check(f"{missing}: No such file".encode() in run.stderr, run.stderr)
+        check(run.stderr.count(b"not kept") == 1, run.stderr)
+        out = files.path("out")
+        report("--extract", out, run.path)
+        check_equal(content(out + two), want[two])
+        run.done()
+    files.done()
+
+
+@test
+def trace_does_not_include_itself():
+    run = Run(["basic"], env={"MEMORY_PROFILER_INCLUDE_FILE": "*.dat"})
+    check_equal((run.status, run.trace.files), (7, []))
+    run.done()
+
+
+@test
+def long_files_are_cut():
+    files = Files()
+    path = files.path("long")
+    with open(path, "wb") as f:
+        f.truncate((64 << 20) + 1)
+    run = Run(["basic"], env={"MEMORY_PROFILER_INCLUDE_FILE": path})
+    file = kept(run, "included")[path]
+    check_equal((len(file["data"]), file["whole"], file["cut"]),
+                (64 << 20, True, True))
+    check(b"kept in part" in run.stderr, run.stderr)
+    run.done()
+    files.done()
 
 
 def main():

@@ -24,6 +24,9 @@ static const char help[] =
     "                       (default memory-profiling_%e_%t_%p.dat)\n"
     "      --children       trace programs that PROGRAM starts, too\n"
     "      --no-free-stacks record no stacks for frees\n"
+    "      --binaries       keep PROGRAM and its libraries in the trace\n"
+    "      --include=GLOB   keep files of that name in the trace, as they\n"
+    "                       are at the start; may be repeated\n"
     "      --zero-memory    give PROGRAM memory that is zero\n"
     "      --no-helper      have PROGRAM's threads compress and write\n"
     "      --chown=UID      give the trace to that user\n"
@@ -67,10 +70,29 @@ static bool is_level(const char *argument)
 	return false;
 }
 
+static char *included; /* all arguments of --include */
+
+/* Safety: single thread.  Each adds to those before. */
+static bool is_included(const char *argument)
+{
+	char *list = NULL;
+
+	if (!*argument)
+		return false;
+	if (asprintf(&list, "%s%s%s", included ? included : "",
+		     included ? ":" : "", argument) < 0)
+		fail(EXIT_OWN_FAILURE, "--include", ENOMEM);
+	free(included);
+	included = list;
+	return true;
+}
+
 static const struct control controls[] = {
     {"output", "OUTPUT", NULL, NULL},
     {"children", "TRACK_CHILD_PROCESSES", "1", NULL},
     {"no-free-stacks", "GRAB_BACKTRACES_ON_FREE", "0", NULL},
+    {"binaries", "WRITE_BINARIES_TO_OUTPUT", "1", NULL},
+    {"include", "INCLUDE_FILE", NULL, is_included},
     {"zero-memory", "ZERO_MEMORY", "1", NULL},
     {"no-helper", "HELPER", "0", NULL},
     {"chown", "CHOWN_OUTPUT_TO", NULL, is_number},
@@ -121,6 +143,8 @@ static void apply(const struct control *control, const char *argument)
 			control->option, argument);
 		exit(EXIT_OWN_FAILURE);
 	}
+	if (control->check == is_included)
+		argument = included;
 	set_variable(control->variable,
 		     control->value ? control->value : argument);
 }
