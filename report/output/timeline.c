@@ -37,6 +37,7 @@ enum {
 	BOX = 1000,
 	MAX_MARKS = 3,
 	MAX_SPAN_ROWS = 6,
+	SPAN_NAME_PX = 150,
 	X_TICKS = 7,
 };
 
@@ -417,6 +418,22 @@ static void draw_box(struct svg *svg, const double percent[2], double y,
 	svg_break(svg);
 }
 
+/* "load, 98.1 ms to 110 ms" */
+static void draw_span_title(struct svg *svg, const struct figure_span *span)
+{
+	char start[UNITS_TEXT_SIZE], end[UNITS_TEXT_SIZE];
+	char when[2 * UNITS_TEXT_SIZE + 8];
+
+	units_format_seconds(start, sizeof(start), span->start);
+	units_format_seconds(end, sizeof(end), span->end);
+	snprintf(when, sizeof(when), span->is_moment ? ", %s" : ", %s to %s",
+		 start, end);
+	svg_open(svg, "title");
+	svg_text(svg, span->label);
+	svg_text(svg, when);
+	svg_close(svg);
+}
+
 /* A phase is a bar in its row and a shade on the panel, a moment a line. */
 static void draw_span(struct timeline_drawing *draw, const struct panel *panel,
 		      const struct figure_span *span, double row_px)
@@ -425,15 +442,42 @@ static void draw_span(struct timeline_drawing *draw, const struct panel *panel,
 			      100 * x_ratio(draw, span->end) };
 	double bottom = panel->top_px + panel->height_px;
 
+	svg_open(&draw->svg, "g");
+	draw_span_title(&draw->svg, span);
 	if (span->is_moment) {
 		draw_line(&draw->svg, "mp-span", (double[]){ x[0], x[0] },
 			  (double[]){ row_px + 4, bottom }, "#7a4fa3");
+		svg_close(&draw->svg);
 		return;
 	}
 	draw_line(&draw->svg, "mp-span", (double[]){ x[0], x[0] },
 		  (double[]){ row_px + 4, row_px + MARK_ROW_PX }, "#7a4fa3");
 	draw_box(&draw->svg, x, row_px + MARK_ROW_PX - 4, 3, "1");
 	draw_box(&draw->svg, x, panel->top_px, panel->height_px, "0.08");
+	svg_close(&draw->svg);
+}
+
+/* Beside the first of its name, cut to what a phone has room for. */
+static void draw_span_name(struct timeline_drawing *draw,
+			   const struct figure_span *span, double row_px)
+{
+	char text[256];
+
+	if (svg_fit_text(text, sizeof(text), span->label, SPAN_NAME_PX,
+			 SVG_FONT_PX))
+		draw_label(&draw->svg, "mp-span-name",
+			   100 * x_ratio(draw, span->start), 6, row_px + 12,
+			   text);
+}
+
+static const struct figure_span *first_span(const struct figure_series *series,
+					    const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(series->spans[i].label, name) != 0)
+		i++;
+	return &series->spans[i];
 }
 
 static void draw_spans(struct timeline_drawing *draw, const struct panel *panel,
@@ -445,24 +489,15 @@ static void draw_spans(struct timeline_drawing *draw, const struct panel *panel,
 
 	for (size_t row = 0; row < rows; row++) {
 		double y = top_px + (double)row * MARK_ROW_PX;
-		bool is_named = false;
 
-		for (size_t i = 0; i < series->span_count; i++) {
-			const struct figure_span *span = &series->spans[i];
-			char text[128];
-
-			if (strcmp(span->label, names[row]) != 0)
-				continue;
-			draw_span(draw, panel, span, y);
-			if (is_named || !*span->label)
-				continue;
-			snprintf(text, sizeof(text), "%.80s", span->label);
-			draw_label(&draw->svg, "mp-span-name",
-				   100 * x_ratio(draw, span->start), 6, y + 12,
-				   text);
-			is_named = true;
-		}
+		for (size_t i = 0; i < series->span_count; i++)
+			if (strcmp(series->spans[i].label, names[row]) == 0)
+				draw_span(draw, panel, &series->spans[i], y);
 	}
+	/* Names lie over the lines of other rows. */
+	for (size_t row = 0; row < rows; row++)
+		draw_span_name(draw, first_span(series, names[row]),
+			       top_px + (double)row * MARK_ROW_PX);
 }
 
 static void draw_legend(struct timeline_drawing *draw, enum cell_kind kind,
@@ -524,8 +559,6 @@ static void plan_panel(const struct timeline_drawing *draw,
 		plan->marks_px = plan->height_px;
 		plan->height_px +=
 			(double)mark_count(draw->series) * MARK_ROW_PX;
-	} else {
-		plan->height_px += TICK_ROOM_PX;
 	}
 	if (plan->panel_count == 0 && draw->series->span_count) {
 		const char *names[MAX_SPAN_ROWS];
@@ -534,6 +567,7 @@ static void plan_panel(const struct timeline_drawing *draw,
 		plan->height_px += (double)span_rows(draw->series, names) *
 				   MARK_ROW_PX;
 	}
+	plan->height_px += TICK_ROOM_PX;
 	*panel = (struct panel){
 		.kind = kind,
 		.top_px = plan->height_px,

@@ -369,6 +369,39 @@ static void test_timeline(void **state)
 	arena_done(&arena);
 }
 
+/* Names are cut between letters, however long they are, and told in full. */
+static void test_timeline_spans(void **state)
+{
+	static const char name[] =
+		"\xc3\xa4\xc3\xb6\xc3\xbc \xc3\xa4\xc3\xb6\xc3\xbc "
+		"\xc3\xa4\xc3\xb6\xc3\xbc \xc3\xa4\xc3\xb6\xc3\xbc "
+		"\xc3\xa4\xc3\xb6\xc3\xbc \xc3\xa4\xc3\xb6\xc3\xbc "
+		"\xc3\xa4\xc3\xb6\xc3\xbc \xc3\xa4\xc3\xb6\xc3\xbc "
+		"<end>";
+	static const struct figure_span spans[] = {
+		{ 0.5, 1, "load", false },
+		{ 1, 1.5, name, false },
+		{ 1.25, 1.25, "now", true },
+		{ 1.5, 1.75, "load", false },
+	};
+	struct arena arena = { 0 };
+	struct figure figure = *sample_series(&arena, 8, 2);
+	struct drawing drawing;
+
+	(void)state;
+	figure.series.spans = spans;
+	figure.series.span_count = 4;
+	draw_timeline(&drawing, &figure, NULL);
+	assert_int_equal(count_elements(&drawing, "g", NULL), 4);
+	assert_true(says(&drawing, "load, 500 ms to 1.00 s<"));
+	assert_true(says(&drawing, "now, 1.25 s<"));
+	assert_true(says(&drawing, "&lt;end&gt;, 1.00 s to 1.50 s<"));
+	assert_true(says(&drawing, "\xe2\x80\xa6</text>"));
+	assert_false(says(&drawing, "&lt;end&gt;</text>"));
+	drawing_done(&drawing);
+	arena_done(&arena);
+}
+
 static void test_timeline_edges(void **state)
 {
 	struct arena arena = { 0 };
@@ -548,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_sliver_rows),
 		cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_timeline_spans),
 		cmocka_unit_test(test_timeline_edges),
 		cmocka_unit_test(test_histogram),
 		cmocka_unit_test(test_ticks),
