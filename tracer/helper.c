@@ -16,6 +16,7 @@
 #include "tracer/options.h"
 #include "tracer/pool.h"
 #include "tracer/queue.h"
+#include "tracer/smaps.h"
 #include "tracer/state.h"
 #include "tracer/sys_clone.h"
 #include "tracer/text.h"
@@ -175,6 +176,7 @@ static void helper_main(void)
 		unsigned turn = atomic_load(queue_turn());
 		struct chain chain;
 
+		smaps_take_if_due();
 		queue_take(&chain);
 		if (chain.count) {
 			chunk_write_chain(&chain);
@@ -183,7 +185,7 @@ static void helper_main(void)
 		}
 		if (idle && is_left_behind())
 			break;
-		sys_futex_wait(queue_turn(), turn, IDLE_MS);
+		sys_futex_wait(queue_turn(), turn, smaps_due_ms(IDLE_MS));
 		idle = turn == atomic_load(queue_turn());
 	}
 	leave();

@@ -12,6 +12,7 @@
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
+#include "tracer/options.h"
 #include "tracer/real.h"
 #include "tracer/state.h"
 
@@ -38,7 +39,7 @@ static void *map(const struct event_map *args, uintptr_t caller)
 					     (off_t)args->offset));
 	p = real.mmap((void *)args->addr, args->length, args->prot, args->flags,
 		      args->fd, (off_t)args->offset);
-	if (p != MAP_FAILED) {
+	if (p != MAP_FAILED && options.gather_maps) {
 		done.addr = (uintptr_t)p;
 		event_mmap(&done, caller);
 	}
@@ -77,7 +78,7 @@ HOOK int munmap(void *addr, size_t length)
 	}
 	tick = state_on() ? clock_now() : 0;
 	ret = real.munmap(addr, length);
-	if (ret == 0)
+	if (ret == 0 && options.gather_maps)
 		event_munmap((uintptr_t)addr, length, tick, CALLER());
 	return ret;
 }
@@ -104,7 +105,7 @@ HOOK void *mremap(void *old, size_t old_length, size_t new_length, int flags,
 		    (void *)sys_call6(SYS_mremap, (long)old, (long)old_length,
 				      (long)new_length, flags, (long)fixed, 0));
 	p = real.mremap(old, old_length, new_length, flags, fixed);
-	if (p != MAP_FAILED) {
+	if (p != MAP_FAILED && options.gather_maps) {
 		remap.new_addr = (uintptr_t)p;
 		event_mremap(&remap, CALLER());
 	}

@@ -276,3 +276,11 @@ bool live_has_file(void)
 {
 	return live.path[0] != '\0';
 }
+
+bool live_is_path(const char *name)
+{
+	size_t len = strlen(live.path);
+
+	return len && strncmp(name, live.path, len) == 0 &&
+	       (!name[len] || strcmp(name + len, " (deleted)") == 0);
+}

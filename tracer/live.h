@@ -48,6 +48,9 @@ bool live_create(const char *trace_path, uint64_t trace_id);
  */
 struct trace_live_slot *live_slot(uint32_t index);
 
+/* Whether @name, the kernel's of a mapping, is the file's.  Safety: pure. */
+bool live_is_path(const char *name);
+
 /* Notes the helper's process id, 0 for none.  Safety: anywhere. */
 void live_set_helper(int pid);
 

@@ -37,6 +37,7 @@ enum verify_unwind {
  * @binaries:    so are the program and its libraries
  * @log_level:   messages below it are dropped
  * @free_stacks: frees carry stacks
+ * @gather_maps: calls of mmap and the like, and samples of smaps, are recorded
  * @children:    LD_PRELOAD stays, so that executed children are traced
  * @is_child:    some ancestor is traced too; never overwrite a file
  * @own_unwinder: stacks are taken by rules.h, not by libunwind
@@ -55,6 +56,7 @@ struct options {
 	bool binaries;
 	enum log_level log_level;
 	bool free_stacks;
+	bool gather_maps;
 	bool children;
 	bool is_child;
 	bool own_unwinder;

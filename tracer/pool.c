@@ -17,6 +17,9 @@ void *pool_map(size_t bytes)
 
 	if (sys_mmap_failed(p))
 		return NULL;
+	/* Not the program's, so not for its core files; smaps_take() tells it by
+	   that where the kernel keeps no names. */
+	sys_madvise(p, bytes, MADV_DONTDUMP);
 	sys_prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, (long)p, (long)bytes,
 		  (long)"memprof");
 	return p;

@@ -6,6 +6,7 @@
 #include "tracer/columns.h"
 #include "tracer/compiler.h"
 #include "tracer/helper.h"
+#include "tracer/smaps.h"
 #include "tracer/tls.h"
 
 enum {
@@ -198,6 +199,7 @@ void queue_push(struct chain *chain)
 	atomic_fetch_add(&queue.turn, 1);
 	chunk_report_lost();
 	if (!helper_start()) {
+		smaps_take_if_due();
 		work_off(0);
 		return;
 	}

@@ -23,6 +23,7 @@
 #include "tracer/pool.h"
 #include "tracer/real.h"
 #include "tracer/record.h"
+#include "tracer/smaps.h"
 #include "tracer/thread.h"
 #include "tracer/tls.h"
 #include "tracer/trace_file.h"
@@ -162,6 +163,20 @@ bool state_is_owner(void)
 	return state_page->on && state_page->pid == sys_getpid();
 }
 
+/* Memory as it is at the end.  A failing exec may be one of a hundred.
+   Safety: inside the guard, owner, without the helper. */
+static void take_smaps(enum trace_end_how how)
+{
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	if (how == TRACE_END_EXEC)
+		smaps_take_if_due();
+	else
+		smaps_take();
+	sys_signals_restore(&signals);
+}
+
 /* Safety: inside the guard, owner.  What every end has in common. */
 static void write_end(enum trace_end_how how, int status, const char *program)
 {
@@ -173,6 +188,7 @@ static void write_end(enum trace_end_how how, int status, const char *program)
 	thread_write_names();
 	modules_scan();
 	helper_stop();
+	take_smaps(how);
 	jit_keep(how == TRACE_END_EXEC);
 	if (unrecorded)
 		chunk_write_lost(unrecorded, TRACE_LOST_MEMORY, 0);

@@ -408,3 +408,16 @@ void thread_restore_buffer(struct thread *th)
 {
 	begin_buffer(th);
 }
+
+size_t thread_stack_ends(uintptr_t *ret, size_t cap)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < threads.count && count < cap; i++) {
+		const struct thread *th = get(i);
+
+		if (th->in_use && th->stack.bounds.high)
+			ret[count++] = th->stack.bounds.high;
+	}
+	return count;
+}

@@ -92,6 +92,14 @@ void thread_write_own_name(const struct thread *th);
 /* Return: events lost in ways that only threads know.  Safety: anywhere. */
 uint64_t thread_lost_count(void);
 
+/*
+ * Ends of the stacks of all threads that have a stream, in no order, as far as
+ * they are known; a thread that begins or ends meanwhile may be missing.
+ *
+ * Safety: anywhere.  Return: how many, at most @cap.
+ */
+size_t thread_stack_ends(uintptr_t *ret, size_t cap);
+
 /* Counts events whose loss the stream itself tells.  Safety: anywhere. */
 void thread_count_lost(uint64_t count);
 

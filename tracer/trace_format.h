@@ -70,6 +70,7 @@ enum trace_chunk_type {
 	TRACE_CHUNK_FILE = 10,
 	TRACE_CHUNK_MARK = 11,
 	TRACE_CHUNK_PIECE = 12,
+	TRACE_CHUNK_SMAPS = 13,
 };
 
 /* Limits a reader enforces before it allocates. */
@@ -213,6 +214,20 @@ enum trace_mark_kind {
 };
 
 #define TRACE_MARK_TEXT_MAX 4096u /* bytes; a writer cuts longer ones off */
+
+enum trace_smaps_kind {
+	TRACE_SMAPS_FILE = 1,
+	TRACE_SMAPS_HEAP = 2,      /* [heap], of brk() */
+	TRACE_SMAPS_STACK = 3,     /* of a thread */
+	TRACE_SMAPS_ANONYMOUS = 4, /* any other, the allocator's among them */
+	TRACE_SMAPS_TRACER = 5,    /* its own buffers and tables */
+	TRACE_SMAPS_CODE = 6,      /* anonymous and executable */
+	TRACE_SMAPS_SHARED = 7,    /* shared memory */
+	TRACE_SMAPS_SPECIAL = 8,   /* the kernel's: vdso, vvar, … */
+	TRACE_SMAPS_REST = 9,      /* of any kind, for which there was no row */
+};
+
+#define TRACE_SMAPS_VALUES 8u /* numbers of a row */
 
 enum trace_lost_reason {
 	TRACE_LOST_NESTED = 1,  /* call from a signal handler inside the tracer */

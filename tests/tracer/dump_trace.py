@@ -21,6 +21,11 @@ MASK = (1 << 64) - 1
 
 (NOTHING, PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
  COLUMNS, FILE, MARK) = range(12)
+SMAPS = 13
+SMAPS_KINDS = ("", "file", "heap", "stack", "anonymous", "tracer", "code",
+               "shared", "special", "rest")
+SMAPS_VALUES = ("size", "rss", "anonymous", "shared_clean", "shared_dirty",
+                "private_clean", "private_dirty", "swap")
 FILE_KINDS = {1: "binary", 2: "perf map", 3: "JIT object", 4: "included"}
 KINDS = {1: "malloc", 2: "calloc", 3: "memalign", 4: "new", 5: "free",
          6: "delete", 7: "realloc", 8: "mmap", 9: "munmap", 10: "mremap",
@@ -533,7 +538,7 @@ class Trace:
         self.process = None
         self.modules, self.unloads, self.threads = [], [], []
         self.clocks, self.lost, self.ends = [], [], []
-        self.marks, self.files = [], []
+        self.marks, self.files, self.samples = [], [], []
         self.events = []
         self.chunks = []
         self.damaged = 0
@@ -658,11 +663,26 @@ class Trace:
             self.marks.append({"kind": cur.u32(), "thread": cur.u32(),
                                "tick": cur.u64(), "value": cur.u64(),
                                "text": cur.string()})
+        elif kind == SMAPS:
+            self.read_smaps(cur)
         elif kind == NOTHING:
             return
         else:
             raise FormatError(f"unknown chunk {kind}")
         cur.done()
+
+    def read_smaps(self, cur):
+        tick, count, zero = cur.u64(), cur.u32(), cur.u32()
+        rows = {}
+        for _ in range(count):
+            kind, mappings = SMAPS_KINDS[cur.u32()], cur.u32()
+            row = dict(zip(SMAPS_VALUES, [cur.u64() for _ in SMAPS_VALUES]),
+                       mappings=mappings)
+            if rows.setdefault((kind, cur.string()), row) is not row:
+                raise FormatError("a row twice")
+        if zero:
+            raise FormatError("reserved")
+        self.samples.append({"tick": tick, "rows": rows})
 
     def read_file(self, cur):
         kind, flags, offset, addr, id_len, zero = (

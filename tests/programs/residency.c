@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Has resident memory of every kind, of known size, when it ends.
+ *   residency FILE
+ * FILE is made, 8 MiB, and mapped.  With "wait" as second argument a second
+ * passes first in which it allocates little by little.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+enum {
+	MIB = 1 << 20,
+	BLOCKS = 512,
+	BLOCK_BYTES = 32 << 10,
+};
+
+static sem_t is_deep;
+
+static void must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	_exit(99);
+}
+
+static void map(size_t bytes, int prot, int flags, int fd)
+{
+	volatile char *p = mmap(NULL, bytes, prot, flags, fd, 0);
+
+	must(p != MAP_FAILED, "mmap");
+	for (size_t at = 0; at < bytes; at += 4096) {
+		if (prot & PROT_WRITE)
+			p[at] = 1;
+		else
+			(void)p[at];
+	}
+}
+
+static void *go_deep(void *arg)
+{
+	char room[3 * MIB];
+
+	memset(room, 1, sizeof(room));
+	arg = malloc(100); /* threads that do nothing are not known */
+	TRUTH_KEEP(arg);
+	sem_post(&is_deep);
+	pause();
+	return room[0] ? arg : NULL;
+}
+
+static int make_file(const char *path)
+{
+	static char block[MIB];
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	must(fd >= 0, path);
+	for (int i = 0; i < 8; i++)
+		must(write(fd, block, MIB) == MIB, path);
+	return fd;
+}
+
+static void take_a_second(void)
+{
+	struct timespec step = { 0, 10 * 1000 * 1000 };
+
+	for (int i = 0; i < 100; i++) {
+		for (int k = 0; k < 1000; k++) {
+			void *p = malloc(100);
+
+			TRUTH_KEEP(p);
+			free(p);
+		}
+		nanosleep(&step, NULL);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+	int rw = PROT_READ | PROT_WRITE;
+	pthread_t thread;
+
+	must(argc > 1, "usage: residency FILE [wait]");
+	sem_init(&is_deep, 0, 0);
+	must(pthread_create(&thread, NULL, go_deep, NULL) == 0, "thread");
+	sem_wait(&is_deep);
+	if (argc > 2)
+		take_a_second();
+	map(8 * MIB, PROT_READ, MAP_SHARED, make_file(argv[1]));
+	map(16 * MIB, rw, anonymous, -1);
+	map(4 * MIB, rw, MAP_SHARED | MAP_ANONYMOUS, -1);
+	map(2 * MIB, rw | PROT_EXEC, anonymous, -1);
+	for (int i = 0; i < BLOCKS; i++) {
+		char *p = malloc(BLOCK_BYTES);
+
+		must(p != NULL, "malloc");
+		memset(p, 1, BLOCK_BYTES);
+		TRUTH_KEEP(p);
+	}
+	return 0;
+}

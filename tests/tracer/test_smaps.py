@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What memory is made of, beside the heap.  Started by smaps.sh."""
+import os
+import sys
+
+from traced import Run, check, check_equal, run_tests, test
+
+MIB = 1 << 20
+
+
+def resident(rows, kind, name=None):
+    return sum(row["rss"] for key, row in rows.items()
+               if key[0] == kind and name in (None, key[1]))
+
+
+def run(*args, env=None):
+    """Return: the run of residency and the file that it mapped."""
+    made = Run(["residency", "file", *args], env=env)
+    check_equal((made.status, made.stdout, made.stderr), (0, b"", b""))
+    return made, os.path.join(made.dir, "file")
+
+
+@test
+def every_kind_at_the_end():
+    made, path = run()
+    rows = made.trace.samples[-1]["rows"]
+    check_equal(resident(rows, "file", path), 8 * MIB)
+    check_equal(rows["file", path]["anonymous"], 0)
+    check_equal(resident(rows, "shared"), 4 * MIB)
+    check_equal(resident(rows, "code"), 2 * MIB)
+    for kind, least in (("anonymous", 16), ("stack", 3), ("heap", 16)):
+        got = resident(rows, kind)
+        check(least * MIB <= got < (least + 1) * MIB, kind, got)
+    check(0 < resident(rows, "tracer") < 16 * MIB, resident(rows, "tracer"))
+    peak = made.trace.ends[0]["peak_rss"]
+    total = sum(row["rss"] for row in rows.values())
+    check(total <= peak + MIB, total, peak)
+    made.done()
+
+
+@test
+def samples_while_it_runs():
+    for env in ({}, {"MEMORY_PROFILER_HELPER": "0"}):
+        made, path = run("wait", env=env)
+        samples = made.trace.samples
+        check(len(samples) >= 2, env, len(samples), "samples")
+        ticks = [sample["tick"] for sample in samples]
+        check_equal(ticks, sorted(ticks))
+        rows = samples[0]["rows"]
+        check(("file", path) not in rows, "the file is there too early")
+        check(resident(rows, "stack") >= 3 * MIB, "the thread's stack")
+        made.done()
+
+
+@test
+def gathering_no_maps():
+    made, _ = run(env={"MEMORY_PROFILER_GATHER_MAPS": "0"})
+    check_equal(made.trace.samples, [])
+    check(not any(ev.kind == "mmap" for ev in made.trace.events), "mmap")
+    check(made.sizes().count(32 << 10) == 512, "blocks")
+    made.done()
+
+
+@test
+def many_names():
+    """More files than there are rows: what is left out is added up."""
+    code = ("import mmap, os\n"
+            "keep = []\n"
+            "for n in range(700):\n"
+            "    name = 'f%04d' % n + 'x' * 150\n"
+            "    f = open(name, 'w+b'); f.write(b'x' * 8192); f.flush()\n"
+            "    m = mmap.mmap(f.fileno(), 8192); m[0]; m[4096]\n"
+            "    keep.append(m)\n"
+            "os._exit(0)\n")
+    made = Run([sys.executable, "-c", code])
+    check_equal(made.status, 0)
+    check_equal(made.trace.damaged, 0)
+    rows = made.trace.samples[-1]["rows"]
+    named = sum(made.dir in name for _, name in rows)
+    rest = rows["rest", ""]
+    check(300 < named < 700, named)
+    check(rest["mappings"] >= 700 - named, rest)
+    check(sum(row["rss"] for row in rows.values()) > 700 * 8192)
+    made.done()
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
