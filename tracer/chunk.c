@@ -16,6 +16,7 @@
 #include "tracer/columns.h"
 #include "tracer/compiler.h"
 #include "tracer/encode.h"
+#include "tracer/live.h"
 #include "tracer/log.h"
 #include "tracer/pool.h"
 #include "tracer/seal.h"
@@ -209,6 +210,7 @@ static void count_lost(uint64_t count, int err)
 {
 	lost.total += count;
 	lost.pending += count;
+	live_set_lost(TRACE_LOST_WRITE, lost.pending);
 	lost.error = -err;
 	lost.silent = true;
 	if (!tls.is_helper)
@@ -254,6 +256,7 @@ static void report_pending(struct context *ctx)
 
 	if (write_record(ctx, &chunk) != 0)
 		lost.pending += count;
+	live_set_lost(TRACE_LOST_WRITE, lost.pending);
 }
 
 /* Safety: signals blocked.  Takes a context that can write; what was lost
@@ -385,10 +388,10 @@ int chunk_write_preamble(uint64_t trace_id)
 	return trace_file_append(&pre, sizeof(pre));
 }
 
-void chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error)
+int chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error)
 {
 	uint8_t payload[LOST_BYTES];
 	struct chunk chunk = lost_chunk(payload, count, reason, error);
 
-	chunk_write(&chunk);
+	return chunk_write(&chunk);
 }

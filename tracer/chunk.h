@@ -61,8 +61,9 @@ uint64_t chunk_event_count(void);
 /* Writes the file's first bytes.  Safety: as chunk_write().  Return: same. */
 int chunk_write_preamble(uint64_t trace_id);
 
-/* Writes a LOST chunk of @count events.  Safety: as chunk_write(). */
-void chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error);
+/* Writes a LOST chunk of @count events.  Safety: as chunk_write().  Return:
+   same. */
+int chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error);
 
 /* Return: events lost because the file did not take them.  Safety: any. */
 uint64_t chunk_lost_count(void);

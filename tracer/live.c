@@ -232,6 +232,17 @@ void live_set_helper(int pid)
 		*(uint32_t *)(void *)(page + TRACE_LIVE_HELPER) = (uint32_t)pid;
 }
 
+void live_set_lost(enum trace_lost_reason reason, uint64_t count)
+{
+	char *page = (char *)live.header;
+
+	if (!page)
+		return;
+	page += reason == TRACE_LOST_WRITE ? TRACE_LIVE_LOST_WRITE
+					   : TRACE_LIVE_LOST_MEMORY;
+	*(uint64_t *)(void *)page = count;
+}
+
 void live_remove(void)
 {
 	int fd = open_existing(); /* another file of that name is not ours */

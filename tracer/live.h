@@ -54,6 +54,12 @@ bool live_is_path(const char *name);
 /* Notes the helper's process id, 0 for none.  Safety: anywhere. */
 void live_set_helper(int pid);
 
+/*
+ * Notes that the trace lacks @count events and does not say so, for want of
+ * @reason: WRITE or MEMORY.  Safety: anywhere.
+ */
+void live_set_lost(enum trace_lost_reason reason, uint64_t count);
+
 /* Unlinks the file; the mappings stay.  Safety: anywhere. */
 void live_remove(void);
 

@@ -190,8 +190,9 @@ static void write_end(enum trace_end_how how, int status, const char *program)
 	helper_stop();
 	take_smaps(how);
 	jit_keep(how == TRACE_END_EXEC);
-	if (unrecorded)
-		chunk_write_lost(unrecorded, TRACE_LOST_MEMORY, 0);
+	if (unrecorded &&
+	    chunk_write_lost(unrecorded, TRACE_LOST_MEMORY, 0) == 0)
+		live_set_lost(TRACE_LOST_MEMORY, 0);
 	record_end(how, status, program, chunk_event_count(),
 		   thread_lost_count() + chunk_lost_count());
 }

@@ -386,7 +386,7 @@ void thread_count_lost(uint64_t count)
 void thread_count_unrecorded(void)
 {
 	threads.lost_count++;
-	threads.unrecorded++;
+	live_set_lost(TRACE_LOST_MEMORY, ++threads.unrecorded);
 }
 
 uint64_t thread_take_unrecorded(void)

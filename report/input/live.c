@@ -28,6 +28,7 @@ enum { SLOT_TRIES = 4 };
 
 _Static_assert(sizeof(struct trace_live_header) == 32, "no padding");
 _Static_assert(sizeof(struct trace_live_slot) == 40, "no padding");
+_Static_assert(TRACE_LIVE_LOST_MEMORY == TRACE_LIVE_LOST_WRITE + 8, "a pair");
 
 /* Return: 0 usable, 1 not (said in @damage), negative errno. */
 static int header_read(const struct source *live, struct trace_live_header *ret,
@@ -248,6 +249,22 @@ static int slot_copy(struct live_file *live, size_t index, struct findings *dama
 	return 1;
 }
 
+/* Return: 0, or negative errno.  An older file has zeros there. */
+static int lost_read(struct live_file *live, struct diag *diag)
+{
+	uint64_t lost[2] = {0};
+	ssize_t n = source_read(&live->source, TRACE_LIVE_LOST_WRITE, lost,
+				sizeof(lost), diag);
+
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < sizeof(lost))
+		return 0;
+	if (__builtin_add_overflow(lost[0], lost[1], &live->lost))
+		live->lost = UINT64_MAX;
+	return 0;
+}
+
 int live_file_take(struct live_file *live, struct findings *damage,
 		   struct diag *diag)
 {
@@ -257,6 +274,9 @@ int live_file_take(struct live_file *live, struct findings *damage,
 
 	if (result)
 		return result < 0 ? result : 0;
+	result = lost_read(live, diag);
+	if (result)
+		return result;
 	live->stride = header.slot_stride;
 	live->run_id = header.run_id;
 	live->seen_count = slots_in_file(live, header.slot_count);
@@ -359,6 +379,7 @@ void live_file_choose(struct live_file *live, uint64_t run_id, uint32_t piece,
 		findings_add(damage, live->source.path, 0,
 			     "belongs to another trace and is ignored");
 		live->slots.count = 0;
+		live->lost = 0;
 		live->is_moving = false;
 		return;
 	}

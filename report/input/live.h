@@ -28,6 +28,7 @@ struct trace_live_slot;
  * @run_id:    of the file
  * @stride, @seen: of the file, and its @seen_count control pages as they were
  *             before any slot was copied
+ * @lost:      events that neither it nor the trace has, as it says
  * @is_moving: the program ran on while it was read
  * @slot_count: of the file, when they were copied
  * @moment:    when @is_moving: every event up to this tick is in @slots or in
@@ -45,6 +46,7 @@ struct live_file {
 	size_t bytes;
 	uint64_t run_id;
 	uint32_t stride;
+	uint64_t lost;
 	struct trace_live_slot *seen;
 	size_t seen_count;
 	size_t slot_count;

@@ -301,6 +301,10 @@ static int finish_records(struct memprof *memprof)
 	    live_clock_read(&memprof->records, &pair))
 		records_add_pair(&memprof->records, pair);
 	error = records_finish(&memprof->records, threads, memprof->lane_count);
+	if (!memprof->records.has_end &&
+	    __builtin_add_overflow(run->events_lost, memprof->live.lost,
+				   &run->events_lost))
+		run->events_lost = UINT64_MAX;
 	free(threads);
 	return error;
 }

@@ -744,6 +744,10 @@ class Trace:
             raise FormatError("not a .live file")
         if trace_id != self.trace_id:
             return
+        for reason, count in zip((3, 2), struct.unpack_from("<QQ", data, 40)):
+            if count:
+                self.lost.append({"count": count, "reason": reason,
+                                  "error": 0})
         if stride % 4096 or 4096 + slots * stride > len(data):
             raise FormatError(".live file's size")
         for i in range(slots):

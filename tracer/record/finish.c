@@ -93,6 +93,36 @@ static int append_end(int fd, const struct summary *sum,
 			     &(struct part){payload, sizeof(payload)}, 1);
 }
 
+/* Safety: system call.  Return: 0 or -errno. */
+static int append_lost(int fd, const struct summary *sum, uint64_t count,
+		       enum trace_lost_reason reason)
+{
+	uint64_t tick = summary_tick(sum);
+	uint8_t payload[24], *p = payload;
+	struct trace_chunk_header head = {
+	    .type = TRACE_CHUNK_LOST, .first_tick = tick, .last_tick = tick};
+
+	if (!count)
+		return 0;
+	p = put_u64(p, count);
+	p = put_u32(p, reason);
+	p = put_u32(p, 0);
+	put_u64(p, tick);
+	return chunks_append(fd, &head,
+			     &(struct part){payload, sizeof(payload)}, 1);
+}
+
+/* What the program could not say itself.  Safety: as append_lost(). */
+static int append_all_lost(int fd, const struct summary *sum,
+			   const struct live_file *live)
+{
+	struct live_lost lost = live_get_lost(live);
+	int err = append_lost(fd, sum, lost.write, TRACE_LOST_WRITE);
+
+	return err ? err
+		   : append_lost(fd, sum, lost.memory, TRACE_LOST_MEMORY);
+}
+
 /*
  * A process that was killed in the middle of a write leaves part of a chunk
  * at the end, which would swallow what is appended; its events are still in
@@ -127,7 +157,9 @@ static int complete(int fd, const struct live_file *live,
 		       summary_is_resumed_by(&sum, TRACE_CHUNK_COLUMNS);
 	if (!err && (!sum.end_how || sum.resumed ||
 		     (added.chunks && is_end_of_piece(&sum)))) {
-		err = append_clock(fd, &sum);
+		err = append_all_lost(fd, &sum, live);
+		if (!err)
+			err = append_clock(fd, &sum);
 		if (!err)
 			err = append_end(fd, &sum, end);
 	}

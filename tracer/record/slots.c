@@ -103,6 +103,20 @@ struct live_owner live_get_owner(const struct live_file *live)
 	return owner;
 }
 
+struct live_lost live_get_lost(const struct live_file *live)
+{
+	struct trace_live_header head;
+	struct live_lost lost = {0};
+
+	if (!read_header(live, &head) ||
+	    !read_at(live, TRACE_LIVE_LOST_WRITE, &lost.write,
+		     sizeof(lost.write)) ||
+	    !read_at(live, TRACE_LIVE_LOST_MEMORY, &lost.memory,
+		     sizeof(lost.memory)))
+		return (struct live_lost){0};
+	return lost;
+}
+
 /**
  * struct share - whose some of a buffer's words are
  * @sequence, @from, @piece: as in the control page

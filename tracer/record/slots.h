@@ -42,6 +42,19 @@ struct live_owner {
 struct live_owner live_get_owner(const struct live_file *live);
 
 /**
+ * struct live_lost - events that neither the trace nor the slots have
+ * @write:  a write failed
+ * @memory: there was none for buffers
+ */
+struct live_lost {
+	uint64_t write;
+	uint64_t memory;
+};
+
+/* Return: as the file says, zeros where it does not.  Safety: reads. */
+struct live_lost live_get_lost(const struct live_file *live);
+
+/**
  * struct slots_result - what was done
  * @chunks:        appended
  * @damaged_bytes: of buffers, left out; also where they are not there
