@@ -86,6 +86,16 @@ void buffer_give(struct buffer *buffer);
 /* Gives all back.  Safety: signals blocked.  The chain is empty then. */
 void chain_give(struct chain *chain);
 
+/* Records end before @end, in the buffer behind @slot.  Safety: owner. */
+static inline void buffer_commit(struct trace_live_slot *slot,
+				 const uint64_t *end)
+{
+	__atomic_store_n(&slot->committed_len,
+			 (uint64_t)((const char *)end - (const char *)slot -
+				    TRACE_LIVE_PAGE),
+			 __ATOMIC_RELEASE);
+}
+
 /* Return: words of whole records.  Safety: anywhere. */
 static inline size_t buffer_len(const struct buffer *buffer)
 {

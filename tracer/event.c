@@ -11,6 +11,7 @@
 #include "tracer/state.h"
 #include "tracer/thread.h"
 #include "tracer/tls.h"
+#include "tracer/unwind_hot.h"
 
 enum {
 	/* Words without frames: an event may bring RSS, LOST and LOST. */
@@ -87,6 +88,8 @@ static COLD struct thread *prepare(uintptr_t caller, bool stale)
 		th = thread_register();
 	if (!th)
 		thread_count_unrecorded();
+	if (th && caller)
+		unwind_follow_loader(&th->stack, caller);
 	if (th && stale) {
 		unwind_stack_reset(&th->stack);
 		thread_flush(th);
@@ -117,7 +120,8 @@ enter(uintptr_t caller)
 	if (UNLIKELY(modules_is_loader(caller)))
 		modules_mark_dirty();
 	th = tls.thread;
-	if (UNLIKELY(!th || stale || modules_loader.dirty)) {
+	if (UNLIKELY(!th || stale ||
+		     th->stack.generation != modules_loader.generation)) {
 		th = prepare(caller, stale);
 		if (!th)
 			leave();
@@ -149,6 +153,15 @@ static COLD uint64_t *put_rss(uint64_t *p)
 	return p;
 }
 
+/* Safety: as find_hook(), for one further out than @record. */
+static COLD const struct frame_record *
+find_outer_hook(const struct frame_record *record, uintptr_t caller)
+{
+	for (int i = 0; record->ret != caller && i < UNWIND_OWN_FRAMES; i++)
+		record = (const void *)record->next;
+	return record;
+}
+
 /*
  * The frame of the hook that was called from @caller.  All functions of the
  * tracer keep frame pointers, so it is a few steps up; a hook that calls this
@@ -161,8 +174,11 @@ static inline const struct frame_record *find_hook(uintptr_t frame,
 {
 	const struct frame_record *record = (const void *)frame;
 
-	for (int i = 0; record->ret != caller && i < UNWIND_OWN_FRAMES; i++)
-		record = (const void *)record->next;
+	if (UNLIKELY(record->ret == caller))
+		return record;
+	record = (const void *)record->next;
+	if (UNLIKELY(record->ret != caller))
+		return find_outer_hook(record, caller);
 	return record;
 }
 
@@ -225,6 +241,58 @@ static inline uint64_t *put_head(uint64_t *p, struct thread *th, unsigned tag,
 	return p;
 }
 
+/**
+ * struct change - what became of the stack since the event before
+ * @pop:  frames to take off
+ * @keep: leading frames that stay
+ * @push: frames to put on
+ */
+struct change {
+	size_t pop;
+	size_t keep;
+	size_t push;
+};
+
+/* Safety: inside the guard. */
+static inline struct change get_change(const struct thread *th)
+{
+	/* A buffer's first stack is a whole one. */
+	size_t keep =
+	    th->stack.keep < th->prev_len ? th->stack.keep : th->prev_len;
+
+	return (struct change){
+	    .pop = th->prev_len - keep,
+	    .keep = keep,
+	    .push = th->stack.len - keep,
+	};
+}
+
+/*
+ * What an event seldom needs: another buffer, events before it, a mark.
+ *
+ * Safety: inside the guard.  Return: where its head goes; NULL when there is no
+ * room.
+ */
+static COLD uint64_t *begin_rarely(struct thread *th, unsigned *tag,
+				   uintptr_t caller, struct change *change)
+{
+	const struct unwind_stack *stack = &th->stack;
+	bool failed = caller && stack->failed;
+	bool flushed = false;
+
+	if (caller && stack->truncated)
+		*tag |= TRACE_EVENT_TRUNCATED;
+	if ((size_t)(th->end - th->next) < change->push + EVENT_RESERVE) {
+		if (!flush(th, caller))
+			return NULL;
+		flushed = true;
+		*change = (struct change){0};
+		if (caller)
+			change->push = stack->len;
+	}
+	return put_extras(th->next, flushed, failed);
+}
+
 /*
  * Unwinds and writes the head; the body is the caller's.  @caller 0 leaves
  * the stack out.
@@ -237,37 +305,27 @@ begin(struct cursor *cur, struct thread *th, unsigned tag, uint64_t tick,
       uintptr_t caller)
 {
 	struct unwind_stack *stack = &th->stack;
-	bool flushed = false, failed = false;
-	size_t pop = 0, keep = 0, push = 0;
-	uint64_t *p;
+	struct change change = {0};
+	uint64_t *p = th->next;
 
 	if (LIKELY(caller)) {
 		unwind_capture(stack, find_hook(TLS_FRAME(), caller));
-		keep = th->prev_len ? stack->keep : 0;
-		push = stack->len - keep;
-		failed = stack->failed;
-		tag |= stack->truncated ? TRACE_EVENT_TRUNCATED : 0;
+		change = get_change(th);
 	} else {
 		tag |= TRACE_EVENT_NO_STACK;
 	}
-	if (UNLIKELY((size_t)(th->end - th->next) < EVENT_RESERVE + push)) {
-		if (!flush(th, caller))
+	if (UNLIKELY((size_t)(th->end - p) < change.push + EVENT_RESERVE ||
+		     tls.lost_nested | stack->marks)) {
+		p = begin_rarely(th, &tag, caller, &change);
+		if (!p)
 			return false;
-		flushed = true;
-		keep = 0;
-		push = caller ? stack->len : 0;
 	}
-	p = th->next;
-	if (UNLIKELY(flushed || tls.lost_nested || failed))
-		p = put_extras(p, flushed, failed);
-	if (LIKELY(caller)) {
-		pop = th->prev_len - keep;
+	if (LIKELY(caller))
 		th->prev_len = stack->len;
-	}
 	cur->th = th;
-	cur->frames = stack->pcs + keep;
-	cur->push = push;
-	cur->p = put_head(p, th, tag, tick, pop, push);
+	cur->frames = stack->pcs + change.keep;
+	cur->push = change.push;
+	cur->p = put_head(p, th, tag, tick, change.pop, change.push);
 	return true;
 }
 
@@ -298,9 +356,7 @@ static inline void commit(struct cursor *cur)
 		p[i] = cur->frames[i];
 	p += cur->push;
 	th->next = p;
-	__atomic_store_n(&th->buffer->slot->committed_len,
-			 (uint64_t)((char *)p - (char *)th->buffer->words),
-			 __ATOMIC_RELEASE);
+	buffer_commit(th->slot, p);
 }
 
 void event_alloc(const struct event_block *block, uintptr_t caller)

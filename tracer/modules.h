@@ -19,7 +19,8 @@
  * struct loader - the dynamic loader, and whether it was seen at work
  * @text_start: its executable segment
  * @text_bytes: its length, 0 where not known
- * @generation: changes whenever the loader allocates or frees
+ * @generation: changes whenever the loader allocates or frees, and with
+ *              rules.epoch
  * @dirty:      tick of the first allocation by the loader since the last
  *              look, 0 when there was none
  */

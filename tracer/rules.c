@@ -187,12 +187,19 @@ COLD uint32_t rules_build(uintptr_t key)
 	return rule;
 }
 
+/* Safety: as rules_forget(), which has emptied the table. */
+static void begin_epoch(void)
+{
+	rules.epoch++;
+	modules_loader.generation++;
+}
+
 /* Safety: as rules_forget(). */
 static void forget_all(void)
 {
 	atomic_fetch_add(&forgetting, 1);
 	sys_madvise((void *)(uintptr_t)rules.words, TABLE_BYTES, MADV_DONTNEED);
-	rules.epoch++;
+	begin_epoch();
 	atomic_fetch_sub(&forgetting, 1);
 }
 
@@ -208,7 +215,7 @@ COLD void rules_forget(uintptr_t start, uintptr_t end)
 	for (uintptr_t at = start >> RULE_LOW_BITS; at <= end >> RULE_LOW_BITS;
 	     at++)
 		clear(rules_set(at << RULE_LOW_BITS));
-	rules.epoch++;
+	begin_epoch();
 	atomic_fetch_sub(&forgetting, 1);
 }
 

@@ -103,6 +103,7 @@ static void begin_buffer(struct thread *th)
 	};
 
 	buffer_begin(th->buffer, &place);
+	th->slot = th->buffer->slot;
 	th->next = th->buffer->words;
 	th->end = th->buffer->words + BUFFER_WORDS;
 	th->prev_len = 0;

@@ -19,6 +19,7 @@
 /**
  * struct thread - a stream of events; belongs to the owner
  * @buffer:     being filled; NULL only when there was no memory for another
+ * @slot:       the buffer's
  * @next:       where the next record goes, in it
  * @end:        of its words
  * @last_tick:  time of the last event, also of one not yet committed
@@ -35,6 +36,7 @@
  */
 struct thread {
 	struct buffer *buffer;
+	struct trace_live_slot *slot;
 	uint64_t *next;
 	uint64_t *end;
 	uint64_t last_tick;

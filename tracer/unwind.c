@@ -10,6 +10,7 @@
 #include "tracer/pool.h"
 #include "tracer/rules.h"
 #include "tracer/unwind_cfi.h"
+#include "tracer/unwind_hot.h"
 #include "tracer/unwind_verify.h"
 
 enum {
@@ -105,11 +106,13 @@ static bool map_arrays(struct unwind_stack *stack, size_t cap)
 	if (!p)
 		return false;
 	stack->cap = (uint32_t)cap;
+	stack->window = cap < UNWIND_WINDOW_MAX ? cap : UNWIND_WINDOW_MAX;
 	stack->record_at = (void *)(p + l.record_at);
 	stack->record_at[-1] = UINTPTR_MAX;
 	stack->record_pcs = (void *)(p + l.record_pcs);
 	stack->frames = (void *)(p + l.frames);
 	stack->walked = (void *)(p + l.walked);
+	stack->walked_end = stack->walked + cap;
 	stack->words = (void *)(p + l.words);
 	stack->read = (void *)(p + l.read);
 	stack->other = (void *)(p + l.other);
@@ -121,8 +124,6 @@ bool unwind_grow(struct unwind_stack *stack, size_t walked_len,
 		 size_t read_len)
 {
 	struct unwind_stack old = *stack;
-	size_t word_count =
-	    old.record_len ? old.frames[old.record_len - 1].words_end : 0;
 	bool is_other = old.pcs == old.other;
 
 	if (old.cap >= CAP_MAX ||
@@ -133,8 +134,9 @@ bool unwind_grow(struct unwind_stack *stack, size_t walked_len,
 	memcpy(stack->record_pcs, old.record_pcs,
 	       old.record_len * sizeof(*old.record_pcs));
 	memcpy(stack->frames, old.frames, old.record_len * sizeof(*old.frames));
-	memcpy(stack->walked, old.walked, walked_len * sizeof(*old.walked));
-	memcpy(stack->words, old.words, word_count * sizeof(*old.words));
+	memcpy(stack->walked_end - walked_len, old.walked_end - walked_len,
+	       walked_len * sizeof(*old.walked));
+	memcpy(stack->words, old.words, old.words_len * sizeof(*old.words));
 	memcpy(stack->read, old.read, read_len * sizeof(*old.read));
 	memcpy(stack->other, old.other, old.other_len * sizeof(*old.other));
 	stack->pcs =
@@ -151,14 +153,25 @@ struct stack_bounds unwind_bounds(void)
 	return (struct stack_bounds){0};
 }
 
+/* Safety: owner.  The record is to be of the present rules. */
+static void set_epoch(struct unwind_stack *stack)
+{
+	stack->epoch = unwind_hot_renew();
+	stack->era = unwind_hot_era(stack->epoch);
+}
+
 bool unwind_stack_init(struct unwind_stack *stack,
 		       const struct stack_bounds *bounds)
 {
 	if (!stack->cap && !map_arrays(stack, CAP_FIRST))
 		return false;
 	unwind_stack_reset(stack);
-	stack->epoch = unwind_renew_hot();
+	set_epoch(stack);
+	stack->generation = modules_loader.generation - 1;
 	stack->bounds = *bounds;
+	stack->own = (struct stack_bounds){0};
+	if (options.verify_unwind == VERIFY_NONE)
+		stack->own = *bounds;
 	return true;
 }
 
@@ -166,6 +179,7 @@ void unwind_stack_reset(struct unwind_stack *stack)
 {
 	stack->record_len = 0;
 	stack->record_base = 0;
+	stack->words_len = 0;
 	stack->other_len = 0;
 	stack->pcs = stack->other;
 	stack->len = 0;
@@ -208,20 +222,12 @@ void unwind_replace(struct unwind_stack *stack, const uintptr_t *frames,
 	stack->truncated = truncated;
 }
 
-/*
- * Of a stack deeper than can be handed over, the innermost frames are.  Where
- * that window begins changes seldom, so that the frames in it stay comparable
- * from one event to the next.
- *
- * Safety: pure.  Return: the record's frames to leave out.
- */
-static COLD size_t get_base(const struct unwind_stack *stack)
+COLD size_t unwind_base(const struct unwind_stack *stack, size_t len)
 {
-	size_t len = stack->record_len;
 	size_t base = stack->record_base;
 
-	if (base && len - base >= UNWIND_DEPTH_MAX &&
-	    len - base <= UNWIND_WINDOW_MAX && len > base)
+	if (base && len > base && len - base >= UNWIND_DEPTH_MAX &&
+	    len - base <= UNWIND_WINDOW_MAX)
 		return base;
 	if (len <= UNWIND_WINDOW_MAX)
 		return 0;
@@ -232,7 +238,7 @@ COLD void unwind_publish(struct unwind_stack *stack, size_t keep)
 {
 	const uintptr_t *old = stack->pcs;
 	size_t old_len = stack->len;
-	size_t base = get_base(stack);
+	size_t base = unwind_base(stack, stack->record_len);
 
 	stack->pcs = stack->record_pcs + base;
 	stack->len = stack->record_len - base;
@@ -282,7 +288,7 @@ static COLD bool capture_plain(struct unwind_stack *stack,
 		truncated = true;
 	}
 	for (size_t i = 0; i < len; i++)
-		stack->buffer[i] = stack->walked[i].pc;
+		stack->buffer[i] = unwind_walked(stack, i)->pc;
 	unwind_replace(stack, stack->buffer, len, truncated);
 	return true;
 }
@@ -302,16 +308,21 @@ COLD void unwind_other(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
 	capture_by_library(stack, pc);
 }
 
-/* Safety: as unwind_capture().  What follows a change of modules. */
-static COLD void follow_loader(struct unwind_stack *stack, uintptr_t caller)
+COLD void unwind_follow_loader(struct unwind_stack *stack, uintptr_t caller)
 {
-	if (!rules.words)
-		return;
-	if (!modules_is_loader(caller) && rules_stale())
-		rules_sync();
+	uint32_t generation = modules_loader.generation;
+
+	if (!modules_is_loader(caller)) {
+		if (rules.words && rules_stale())
+			rules_sync();
+		if (rules.words)
+			generation = rules.synced;
+		if (!modules_loader.dirty)
+			stack->generation = generation;
+	}
 	if (stack->epoch == rules.epoch)
 		return;
-	stack->epoch = unwind_renew_hot();
+	set_epoch(stack);
 	if (stack->pcs != stack->other) {
 		memcpy(stack->other, stack->pcs,
 		       stack->len * sizeof(*stack->pcs));
@@ -320,42 +331,22 @@ static COLD void follow_loader(struct unwind_stack *stack, uintptr_t caller)
 	}
 	stack->record_len = 0;
 	stack->record_base = 0;
+	stack->words_len = 0;
 }
 
-/* Safety: as unwind_capture(). */
-static inline void capture(struct unwind_stack *stack, uintptr_t pc,
-			   uintptr_t sp, uintptr_t rbp)
+COLD void unwind_capture_any(struct unwind_stack *stack,
+			     const struct frame_record *hook)
 {
-	/* Without rules there are no bounds. */
-	if (LIKELY(sp - stack->bounds.low <
-		   stack->bounds.high - stack->bounds.low))
+	uintptr_t pc = hook->ret, sp = (uintptr_t)(hook + 1), rbp = hook->next;
+	int saved = errno;
+
+	if (sp - stack->bounds.low < stack->bounds.high - stack->bounds.low)
 		unwind_own(stack, pc, sp, rbp);
 	else
 		unwind_other(stack, pc, sp, rbp, false);
-}
-
-/* Safety: as unwind_capture().  What seldom is to be done as well. */
-static COLD void capture_with_care(struct unwind_stack *stack, uintptr_t pc,
-				   uintptr_t sp, uintptr_t rbp)
-{
-	int saved = errno;
-
-	follow_loader(stack, pc);
-	capture(stack, pc, sp, rbp);
 	if (options.verify_unwind != VERIFY_NONE)
 		unwind_verify(stack, pc);
 	errno = saved;
-}
-
-void unwind_capture(struct unwind_stack *stack, const struct frame_record *hook)
-{
-	uintptr_t pc = hook->ret, sp = (uintptr_t)(hook + 1), rbp = hook->next;
-
-	if (UNLIKELY(rules_stale() || stack->epoch != rules.epoch ||
-		     options.verify_unwind != VERIFY_NONE))
-		capture_with_care(stack, pc, sp, rbp);
-	else
-		capture(stack, pc, sp, rbp);
 }
 
 void unwind_report(void)

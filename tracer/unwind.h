@@ -51,17 +51,24 @@ struct unwind_walked;
  * @keep:      leading ones that equal those of the stack before
  * @truncated: further frames outside of pcs[0] are missing
  * @failed:    the unwinder did not find the caller; only that is recorded
- * @bounds:    the thread's own stack
+ * @marks:     both
+ * @generation: modules_loader.generation that the rules were checked for
  * @epoch:     rules.epoch that the record belongs to
- * @cap:       frames the arrays below have room for
+ * @era:       of @epoch, see unwind_hot_era()
+ * @bounds:    the thread's own stack; empty without rules
+ * @own:       where unwind_own() is all there is to do: @bounds or nothing
  * @record_len: frames of the record, 0: there is none
  * @record_base: leading ones not handed over, being too many
- * @record_pcs: their return addresses, outermost first
- * @record_at: where these were read
+ * @record_at: where their return addresses were read, outermost first
+ * @record_pcs: these
  * @frames:    what else is known of them
  * @words:     other words they were found by
- * @walked:    frames of a walk in progress, innermost first
+ * @words_len: of them
+ * @walked:    frames of a walk in progress, outermost first
+ * @walked_end: behind the innermost, the first one walked
  * @read:      words of a walk in progress
+ * @window:    frames of a record that can be handed over, and has room
+ * @cap:       frames the arrays have room for
  * @other:     a stack that is not the record's, outermost first
  * @other_len: of it
  * @buffer:    UNWIND_BUFFER elements, for the other unwinders
@@ -72,19 +79,30 @@ struct unwind_stack {
 	const uintptr_t *pcs;
 	size_t len;
 	size_t keep;
-	bool truncated;
-	bool failed;
-	struct stack_bounds bounds;
+	union {
+		struct {
+			bool truncated;
+			bool failed;
+		};
+		uint16_t marks;
+	};
+	uint32_t generation;
 	uint32_t epoch;
-	uint32_t cap;
+	uint64_t era;
+	struct stack_bounds own;
+	struct stack_bounds bounds;
 	size_t record_len;
 	size_t record_base;
-	uintptr_t *record_pcs;
 	uintptr_t *record_at;
+	uintptr_t *record_pcs;
 	struct unwind_frame *frames;
 	struct unwind_word *words;
+	size_t words_len;
 	struct unwind_walked *walked;
+	struct unwind_walked *walked_end;
 	struct unwind_word *read;
+	size_t window;
+	uint32_t cap;
 	uintptr_t *other;
 	size_t other_len;
 	uintptr_t *buffer;
@@ -109,6 +127,29 @@ bool unwind_stack_init(struct unwind_stack *stack,
 /* Forgets the stack before: a capture was abandoned.  Safety: owner. */
 void unwind_stack_reset(struct unwind_stack *stack);
 
+/*
+ * Checks the rules against a change of modules.  To be called before a stack
+ * is taken whenever @stack->generation is not the loader's; it stays so as
+ * long as that has to be repeated.
+ *
+ * Safety: as unwind_capture().
+ */
+void unwind_follow_loader(struct unwind_stack *stack, uintptr_t caller);
+
+/* As unwind_capture(), for any stack and with the comparison that was asked
+   for. */
+void unwind_capture_any(struct unwind_stack *stack,
+			const struct frame_record *hook);
+
+/**
+ * unwind_own() - take the thread's own stack, reusing the record
+ * @pc, @sp, @rbp: the hook's caller's; @sp lies within the bounds
+ *
+ * Safety: as unwind_capture().  Reads only between sp and the stack's end.
+ */
+void unwind_own(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
+		uintptr_t rbp);
+
 /**
  * unwind_capture() - the stack of the hook that is running
  * @stack: the thread's; members up to @failed are the result
@@ -119,8 +160,16 @@ void unwind_stack_reset(struct unwind_stack *stack);
  *         memory for its cache.  Locks: the loader's list after it has been
  *         at work; libunwind's on a cache miss.  errno: preserved.
  */
-void unwind_capture(struct unwind_stack *stack,
-		    const struct frame_record *hook);
+static inline void unwind_capture(struct unwind_stack *stack,
+				  const struct frame_record *hook)
+{
+	uintptr_t sp = (uintptr_t)(hook + 1);
+
+	if (LIKELY(sp - stack->own.low < stack->own.high - stack->own.low))
+		unwind_own(stack, hook->ret, sp, hook->next);
+	else
+		unwind_capture_any(stack, hook);
+}
 
 /**
  * unwind_replace() - make another unwinder's stack the thread's
@@ -159,33 +208,5 @@ size_t unwind_libgcc(uintptr_t *buffer, size_t cap);
  */
 size_t unwind_by_library(uintptr_t *buffer, uintptr_t caller, bool libgcc,
 			 uintptr_t **ret);
-
-enum {
-	UNWIND_HOT_BITS = 11,
-	UNWIND_HOT_LEN = 1 << UNWIND_HOT_BITS,
-};
-
-/*
- * The rules that are used most, in little memory: of each a word with the
- * offset from one return address to the next, where rbp is saved, and all bits
- * of the address that the word's place does not say.
- */
-extern _Atomic uint64_t unwind_hot[UNWIND_HOT_LEN];
-
-/* Return: the place of @pc's rule in unwind_hot.  Safety: pure. */
-static inline size_t unwind_hot_index(uintptr_t pc)
-{
-	return (pc ^ pc >> UNWIND_HOT_BITS) & (UNWIND_HOT_LEN - 1);
-}
-
-/*
- * Says that a stack will be taken whose innermost return address is @caller:
- * its rule is fetched meanwhile.  Safety: anywhere.
- */
-static inline void unwind_prefetch(uintptr_t caller)
-{
-	__builtin_prefetch(
-	    (const void *)(uintptr_t)&unwind_hot[unwind_hot_index(caller)]);
-}
 
 #endif /* TRACER_UNWIND_H */

@@ -3,21 +3,10 @@
 
 #include "tracer/compiler.h"
 #include "tracer/rules.h"
+#include "tracer/unwind_hot.h"
+#include "tracer/unwind_record.h"
 
-enum {
-	WORD = sizeof(uintptr_t),
-
-	/* Parts of a word in unwind_hot. */
-	HOT_OFFSET_MASK = 0xffff,
-	HOT_SAVED_SHIFT = 16,
-	HOT_SAVED_MASK = 0xff,
-	HOT_TAG_SHIFT = 24,
-};
-
-_Atomic uint64_t unwind_hot[UNWIND_HOT_LEN];
-
-/* The rules.epoch that it belongs to. */
-static _Atomic uint32_t hot_epoch;
+enum { WORD = sizeof(uintptr_t) };
 
 /**
  * enum step - how a step went
@@ -32,7 +21,7 @@ enum step {
 /**
  * struct walk - a walk in progress
  * @pc, @sp, @rbp: its state, see struct unwind_state
- * @len:   frames in stack->walked
+ * @len:   frames walked
  * @words: in stack->read
  */
 struct walk {
@@ -44,18 +33,25 @@ struct walk {
 	size_t words;
 };
 
-/* Safety: @addr is mapped. */
-static inline uintptr_t load(uintptr_t addr)
-{
-	return *(const volatile uintptr_t *)addr;
-}
-
 /* Safety: owner.  Frame @owner of the walk read the word at @addr. */
 static inline void add_word(struct walk *walk, uintptr_t addr, uintptr_t value,
 			    size_t owner)
 {
 	walk->stack->read[walk->words++] = (struct unwind_word){
 	    .addr = addr, .value = value, .owner = owner};
+}
+
+/* Safety: owner; there is room.  The state is a frame, whose pc was read at
+   @at.  What it reads besides is known by words of its own. */
+static inline void add_frame(struct walk *walk, uintptr_t at, uint32_t use)
+{
+	*unwind_walked(walk->stack, walk->len++) = (struct unwind_walked){
+	    .frame = {.rbp = walk->rbp,
+		      .saved = UNWIND_SAVED_KNOWN,
+		      .use = use},
+	    .at = at,
+	    .pc = walk->pc,
+	};
 }
 
 /*
@@ -69,26 +65,27 @@ static inline void use_rbp(struct walk *walk, size_t i, uintptr_t at,
 			   uintptr_t rbp)
 {
 	while (i--) {
-		struct unwind_walked *frame = &walk->stack->walked[i];
+		struct unwind_walked *walked = unwind_walked(walk->stack, i);
 
-		if (frame->saved == UNWIND_SAVED_KNOWN)
+		if (walked->frame.saved == UNWIND_SAVED_KNOWN)
 			return;
-		if (frame->saved != UNWIND_SAVED_NONE) {
-			add_word(walk, at - frame->saved, rbp, i);
+		if (walked->frame.saved != UNWIND_SAVED_NONE) {
+			add_word(walk, at - walked->frame.saved, rbp, i);
 			return;
 		}
-		frame->use |= UNWIND_RBP_LIVE;
-		at = frame->at;
+		walked->frame.use |= UNWIND_RBP_LIVE;
+		at = walked->at;
 	}
 }
 
 /* Safety: owner.  As use_rbp(), for the frame walked last. */
 static inline void use_last_rbp(struct walk *walk)
 {
-	struct unwind_walked *last = &walk->stack->walked[walk->len - 1];
+	size_t i = walk->len - 1;
+	struct unwind_walked *last = unwind_walked(walk->stack, i);
 
-	last->use |= UNWIND_RBP_LIVE;
-	use_rbp(walk, walk->len - 1, last->at, last->rbp);
+	last->frame.use |= UNWIND_RBP_LIVE;
+	use_rbp(walk, i, last->at, last->frame.rbp);
 }
 
 /*
@@ -111,7 +108,8 @@ static enum step step_nowhere(struct walk *walk)
  */
 static enum step step_by_offset(struct walk *walk, uint32_t rule)
 {
-	struct unwind_walked *last = &walk->stack->walked[walk->len - 1];
+	struct unwind_frame *last =
+	    &unwind_walked(walk->stack, walk->len - 1)->frame;
 	bool by_rbp = rule_kind(rule) == RULE_RBP;
 	uintptr_t cfa = (by_rbp ? walk->rbp : walk->sp) + rule_offset(rule);
 	uintptr_t saved_below = rule_slot(rule) * WORD;
@@ -123,11 +121,11 @@ static enum step step_by_offset(struct walk *walk, uint32_t rule)
 		use_last_rbp(walk);
 	if (rule_slot(rule) != RULE_SLOT_NONE) {
 		last->saved = (uint32_t)(saved_below - WORD);
-		walk->rbp = load(cfa - saved_below);
+		walk->rbp = record_load(cfa - saved_below);
 	} else if (!by_rbp) {
 		last->saved = UNWIND_SAVED_NONE;
 	}
-	walk->pc = load(cfa - WORD);
+	walk->pc = record_load(cfa - WORD);
 	walk->sp = cfa;
 	return STEP_ON;
 }
@@ -142,11 +140,11 @@ static enum step step_realigned(struct walk *walk, uint32_t rule)
 
 	if (slot < walk->sp || slot > rbp || rbp > high - WORD)
 		return STEP_FOREIGN;
-	cfa = load(slot);
+	cfa = record_load(slot);
 	if (cfa > high || cfa <= rbp || cfa % WORD)
 		return STEP_FOREIGN;
-	walk->pc = load(cfa - WORD);
-	walk->rbp = load(rbp);
+	walk->pc = record_load(cfa - WORD);
+	walk->rbp = record_load(rbp);
 	walk->sp = cfa;
 	use_last_rbp(walk);
 	add_word(walk, slot, cfa, walk->len - 1);
@@ -165,9 +163,9 @@ static enum step step_guess(struct walk *walk)
 		use_last_rbp(walk);
 		return STEP_END;
 	}
-	next = load(record);
+	next = record_load(record);
 	walk->rbp = unwind_link(record, next);
-	walk->pc = load(record + WORD);
+	walk->pc = record_load(record + WORD);
 	walk->sp = record + 2 * WORD;
 	use_last_rbp(walk);
 	add_word(walk, record, next, walk->len - 1);
@@ -193,11 +191,11 @@ static enum step step_signal(struct walk *walk)
 
 	if (high - context < RULE_UCONTEXT_RIP + WORD)
 		return STEP_FOREIGN;
-	sp = load(context + RULE_UCONTEXT_RSP);
+	sp = record_load(context + RULE_UCONTEXT_RSP);
 	if (sp <= context || sp >= high)
 		return STEP_FOREIGN;
-	walk->pc = load(context + RULE_UCONTEXT_RIP);
-	walk->rbp = load(context + RULE_UCONTEXT_RBP);
+	walk->pc = record_load(context + RULE_UCONTEXT_RIP);
+	walk->rbp = record_load(context + RULE_UCONTEXT_RBP);
 	walk->sp = sp;
 	add_word(walk, context + RULE_UCONTEXT_RIP, walk->pc, walk->len - 1);
 	add_word(walk, context + RULE_UCONTEXT_RSP, sp, walk->len - 1);
@@ -208,12 +206,7 @@ static enum step step_signal(struct walk *walk)
 	    !unwind_grow(stack, walk->len, walk->words))
 		return STEP_FAIL;
 	rule = rules_get(walk->pc + 1);
-	stack->walked[walk->len++] =
-	    (struct unwind_walked){.pc = walk->pc,
-				   .at = context + RULE_UCONTEXT_RIP,
-				   .rbp = walk->rbp,
-				   .saved = UNWIND_SAVED_KNOWN,
-				   .use = UNWIND_NEVER_EQUAL};
+	add_frame(walk, context + RULE_UCONTEXT_RIP, UNWIND_NEVER_EQUAL);
 	return step(walk, rule);
 }
 
@@ -242,171 +235,15 @@ static NOINLINE enum step step(struct walk *walk, uint32_t rule)
 	}
 }
 
-/* Safety: as count_frames().  Return: whether one of four frames changed. */
-static inline bool is_changed(const uintptr_t *at, const uintptr_t *pcs)
-{
-	return ((load(at[0]) ^ pcs[0]) | (load(at[1]) ^ pcs[1]) |
-		(load(at[2]) ^ pcs[2]) | (load(at[3]) ^ pcs[3])) != 0;
-}
-
-/*
- * Safety: all addresses lie above the present sp, in the thread's own stack.
- * Return: of @n frames, how many outer ones were found where they still are.
- */
-static inline size_t count_frames(const uintptr_t *at, const uintptr_t *pcs,
-				  size_t n)
-{
-	size_t i = 0;
-
-	while (i + 4 <= n && !is_changed(at + i, pcs + i))
-		i += 4;
-	while (i < n && load(at[i]) == pcs[i])
-		i++;
-	return i;
-}
-
-/*
- * Safety: as count_frames().
- * Return: of @n frames, how many outer ones have not read a changed word.
- */
-static inline size_t count_by_words(const struct unwind_word *words, size_t len,
-				    size_t n)
-{
-	for (size_t i = 0; i < len; i++)
-		if (UNLIKELY(load(words[i].addr) != words[i].value))
-			return words[i].owner;
-	return n;
-}
-
-/*
- * The outer part of the record that is still true.  Frames inside of @at are
- * gone, and their words may be too.
- *
- * Safety: owner.  Return: number of frames.
- */
-static inline size_t count_intact(const struct unwind_stack *stack,
-				  uintptr_t at)
-{
-	size_t n = stack->record_len;
-
-	while (stack->record_at[n - 1] < at)
-		n--;
-	n = count_frames(stack->record_at, stack->record_pcs, n);
-	if (n)
-		n = count_by_words(stack->words, stack->frames[n - 1].words_end,
-				   n);
-	return n;
-}
-
-/*
- * Enters the words that the walk's frames have read, behind the @keep outer
- * frames.
- * Safety: owner.
- */
-static NOINLINE void enter_words(struct walk *walk, size_t keep)
-{
-	struct unwind_stack *stack = walk->stack;
-	const struct unwind_word *word = stack->read + walk->words;
-	uint32_t end = keep ? stack->frames[keep - 1].words_end : 0;
-
-	for (size_t i = walk->len; i-- > 0; keep++) {
-		while (word > stack->read && word[-1].owner == i) {
-			word--;
-			stack->words[end] = *word;
-			stack->words[end++].owner = keep;
-		}
-		stack->frames[keep].words_end = end;
-	}
-}
-
-/*
- * Adds walked frames to the @keep outer ones, from the outside in.
- * Safety: owner.
- */
-static inline void extend(struct walk *walk, size_t keep)
-{
-	struct unwind_stack *stack = walk->stack;
-	const struct unwind_walked *walked = stack->walked;
-	const struct unwind_walked *end = walked + walk->len;
-	uintptr_t *at = stack->record_at + keep;
-	uintptr_t *pcs = stack->record_pcs + keep;
-	struct unwind_frame *frame = stack->frames + keep;
-	uint32_t words_end = keep ? frame[-1].words_end : 0;
-
-	stack->record_len = keep + walk->len;
-	while (end-- > walked) {
-		*at++ = end->at;
-		*pcs++ = end->pc;
-		frame->rbp = end->rbp;
-		frame->words_end = words_end;
-		frame->use = end->use;
-		frame++;
-	}
-	if (UNLIKELY(walk->words))
-		enter_words(walk, keep);
-}
-
-COLD uint32_t unwind_renew_hot(void)
-{
-	uint32_t epoch = rules.epoch;
-
-	if (hot_epoch == epoch)
-		return epoch;
-	for (size_t i = 0; i < UNWIND_HOT_LEN; i++)
-		atomic_store_explicit(&unwind_hot[i], 0, memory_order_relaxed);
-	hot_epoch = epoch;
-	return epoch;
-}
-
-/* Return: @pc's place in unwind_hot.  Safety: pure. */
-static inline _Atomic uint64_t *get_hot(uintptr_t pc)
-{
-	return &unwind_hot[unwind_hot_index(pc)];
-}
-
-/*
- * The bits of @pc that its place does not say, so that a word that is no
- * address finds nothing: an empty place holds 0.
- *
- * Safety: pure.
- */
-static inline uint64_t get_hot_tag(uintptr_t pc)
-{
-	return (uint64_t)(pc >> UNWIND_HOT_BITS) + 1;
-}
-
-/*
- * Enters a rule that was looked up in @epoch.  One that has been forgotten
- * since is taken out again: whoever empties the table does so in a later epoch.
- *
- * Safety: racing threads lose entries, never mix them up.
- */
-static void enter_hot(uintptr_t pc, uint32_t rule, uint32_t epoch)
-{
-	uintptr_t saved = (rule_slot(rule) - RULE_SLOT_NONE) * WORD;
-
-	if (rule_kind(rule) != RULE_RSP || !unwind_is_pc(pc) ||
-	    rule_offset(rule) > HOT_OFFSET_MASK || saved > HOT_SAVED_MASK)
-		return;
-	atomic_store_explicit(get_hot(pc),
-			      get_hot_tag(pc) << HOT_TAG_SHIFT |
-				  saved << HOT_SAVED_SHIFT | rule_offset(rule),
-			      memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
-	if (rules.epoch != epoch)
-		atomic_store_explicit(get_hot(pc), 0, memory_order_relaxed);
-}
-
 /*
  * The rule of a frame that unwind_hot does not have.
  * Safety: as rules_get().
  */
-static NOINLINE uint32_t get_rule(uintptr_t pc)
+static inline uint32_t get_rule(uintptr_t pc, uint64_t era)
 {
-	uint32_t epoch = rules.epoch;
 	uint32_t rule = rules_get(pc);
 
-	enter_hot(pc, rule, epoch);
+	unwind_hot_enter(pc, rule, era);
 	return rule;
 }
 
@@ -427,12 +264,8 @@ static NOINLINE enum step step_slowly(struct walk *walk)
 	if (walk->len == stack->cap &&
 	    !unwind_grow(stack, walk->len, walk->words))
 		return STEP_FAIL;
-	stack->walked[walk->len++] =
-	    (struct unwind_walked){.pc = walk->pc,
-				   .at = walk->sp - WORD,
-				   .rbp = walk->rbp,
-				   .saved = UNWIND_SAVED_KNOWN};
-	return step(walk, get_rule(walk->pc));
+	add_frame(walk, walk->sp - WORD, 0);
+	return step(walk, get_rule(walk->pc, stack->era));
 }
 
 /* Safety: pure.  Return: whether @frame is as good with this @rbp. */
@@ -442,105 +275,177 @@ static inline bool is_equal(const struct unwind_frame *frame, uintptr_t rbp)
 	       (frame->use == UNWIND_RBP_LIVE && frame->rbp == rbp);
 }
 
-/*
- * Follows rules until the state is that of a frame below @n in the record, or
- * nothing follows.
- *
- * Safety: as unwind_own().  Return: STEP_ON when the record was met, in frame
- * *@ret_keep - 1.
+/**
+ * struct state - a walk in registers
+ * @at:     where @pc was read, right below its sp
+ * @walked: the frame walked last
+ * @n:      only frames of the record below it may still be met
  */
-static inline enum step follow(struct walk *walk, uintptr_t pc, uintptr_t at,
-			       uintptr_t rbp, size_t n, size_t *ret_keep)
+struct state {
+	uintptr_t pc;
+	uintptr_t at;
+	uintptr_t rbp;
+	struct unwind_walked *walked;
+	size_t n;
+};
+
+/*
+ * Follows the rules that unwind_hot has.
+ *
+ * Safety: as unwind_own().  Return: whether the record has the state's pc at
+ * the same place, in its frame @n - 1; otherwise the next step is one for
+ * step_slowly().
+ */
+static inline __attribute__((always_inline)) bool
+follow_hot(const struct unwind_stack *stack, struct state *ret)
 {
-	struct unwind_stack *stack = walk->stack;
-	const uintptr_t last = stack->bounds.high - WORD;
 	const uintptr_t *record_at = stack->record_at;
 	const uintptr_t *record_pcs = stack->record_pcs;
-	struct unwind_walked *frame = stack->walked;
-	const struct unwind_walked *end = frame + stack->cap;
-	enum step how = STEP_ON;
+	struct state s = *ret;
+	bool met = true;
 
 	for (;;) {
 		uintptr_t next, saved;
 		uint64_t hot;
 
-		/* Before the first frame is one that no state is equal to. */
-		while (record_at[n - 1] < at)
-			n--;
-		if (record_at[n - 1] == at && record_pcs[n - 1] == pc &&
-		    is_equal(&stack->frames[n - 1], rbp))
+		/* Before the first frame is one that ends every search. */
+		while (record_at[s.n - 1] < s.at)
+			s.n--;
+		if (record_at[s.n - 1] == s.at && record_pcs[s.n - 1] == s.pc)
 			break;
-		hot = atomic_load_explicit(get_hot(pc), memory_order_relaxed);
-		next = at + (hot & HOT_OFFSET_MASK);
-		if (UNLIKELY(hot >> HOT_TAG_SHIFT != get_hot_tag(pc) ||
-			     next > last || frame == end)) {
-			walk->pc = pc;
-			walk->sp = at + WORD;
-			walk->rbp = rbp;
-			walk->len = (size_t)(frame - stack->walked);
-			how = step_slowly(walk);
-			pc = walk->pc;
-			at = walk->sp - WORD;
-			rbp = walk->rbp;
-			record_at = stack->record_at;
-			record_pcs = stack->record_pcs;
-			frame = stack->walked + walk->len;
-			end = stack->walked + stack->cap;
-			if (UNLIKELY(how != STEP_ON))
-				break;
-			continue;
+		hot = atomic_load_explicit(unwind_hot_place(s.pc),
+					   memory_order_relaxed);
+		next = s.at + (hot & UNWIND_HOT_OFFSET_MASK);
+		if (UNLIKELY(hot >> UNWIND_HOT_TAG_SHIFT !=
+				 unwind_hot_tag(s.pc, stack->era) ||
+			     next >= stack->bounds.high ||
+			     s.walked == stack->walked)) {
+			met = false;
+			break;
 		}
-		hot = hot >> HOT_SAVED_SHIFT & HOT_SAVED_MASK;
-		frame->pc = pc;
-		frame->at = at;
-		frame->rbp = rbp;
-		frame->saved = (uint32_t)hot;
-		frame->use = 0;
-		frame++;
-		saved = load(next - hot);
-		pc = load(next);
-		at = next;
+		s.walked--;
+		hot = hot >> UNWIND_HOT_SAVED_SHIFT & UNWIND_HOT_SAVED_MASK;
+		s.walked->frame.rbp = s.rbp;
+		s.walked->frame.word = hot;
+		s.walked->at = s.at;
+		s.walked->pc = s.pc;
+		saved = record_load(next - hot);
+		s.pc = record_load(next);
+		s.at = next;
 		if (hot != UNWIND_SAVED_NONE)
-			rbp = saved;
+			s.rbp = saved;
 	}
-	walk->len = (size_t)(frame - stack->walked);
-	if (how == STEP_ON && UNLIKELY(stack->frames[n - 1].use))
-		use_rbp(walk, walk->len, at, rbp);
-	*ret_keep = n;
+	*ret = s;
+	return met;
+}
+
+/*
+ * Follows rules until the state is that of a frame below *@n in the record, or
+ * nothing follows.
+ *
+ * Safety: as unwind_own().  Return: STEP_ON when the record was met, in frame
+ * *@n - 1.
+ */
+static enum step follow(struct walk *walk, size_t *n)
+{
+	struct unwind_stack *stack = walk->stack;
+	enum step how = STEP_ON;
+
+	while (how == STEP_ON) {
+		struct state s = {walk->pc, walk->sp - WORD, walk->rbp,
+				  unwind_walked(stack, walk->len) + 1, *n};
+		bool met = follow_hot(stack, &s);
+
+		*n = s.n;
+		walk->pc = s.pc;
+		walk->sp = s.at + WORD;
+		walk->rbp = s.rbp;
+		walk->len = (size_t)(stack->walked_end - s.walked);
+		if (met && is_equal(&stack->frames[s.n - 1], s.rbp))
+			break;
+		how = step_slowly(walk);
+	}
 	return how;
 }
 
+/*
+ * Takes the rest of a stack; @n frames of the record may be true.
+ *
+ * Safety: as unwind_own().  Return: STEP_ON, or why there is none.
+ */
+static enum step finish(struct walk *walk, size_t n)
+{
+	struct unwind_stack *stack = walk->stack;
+	struct record_span intact = {0, 0};
+	enum step how;
+
+	do
+		how = follow(walk, &n);
+	while (how == STEP_ON && !record_confirms(stack, walk->len, &n, &intact));
+	if (how >= STEP_FOREIGN)
+		return how;
+	if (how != STEP_ON)
+		n = 0;
+	else if (stack->frames[n - 1].use)
+		use_rbp(walk, walk->len, walk->sp - WORD, walk->rbp);
+	while (n + walk->len > stack->cap)
+		if (!unwind_grow(stack, walk->len, walk->words))
+			return STEP_FAIL;
+	record_drop_words(stack, n);
+	record_extend(stack, stack->walked_end - walk->len, n);
+	if (walk->words)
+		record_enter_words(stack, walk->len, walk->words, n);
+	stack->record_len = n + walk->len;
+	unwind_publish(stack, n);
+	return STEP_ON;
+}
+
+/* Goes on in @s with a walk for which unwind_own() is too simple.  Safety: as
+   unwind_own(). */
+static NOINLINE void go_on(struct unwind_stack *stack, struct state s)
+{
+	struct walk walk = {
+	    .stack = stack,
+	    .pc = s.pc,
+	    .sp = s.at + WORD,
+	    .rbp = s.rbp,
+	    .len = (size_t)(stack->walked_end - s.walked),
+	};
+	enum step how = finish(&walk, s.n);
+	struct unwind_walked inner;
+
+	if (LIKELY(how == STEP_ON))
+		return;
+	inner = *unwind_walked(stack, 0);
+	unwind_other(stack, inner.pc, inner.at + WORD, inner.frame.rbp,
+		     how == STEP_FAIL);
+}
+
+/*
+ * Most often the first frame that the walk and the record have in common is
+ * true, as all outside of it are, no frame between depends on rbp, and all
+ * rules are in unwind_hot.  That is done here; the frame met need not be read
+ * again, for its address has just been.
+ */
 void unwind_own(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
 		uintptr_t rbp)
 {
-	struct walk walk;
-	enum step how;
-	size_t n;
+	struct state s = {pc, sp - WORD, rbp, stack->walked_end,
+			  stack->record_len};
+	bool met = follow_hot(stack, &s);
+	size_t len = s.n + (size_t)(stack->walked_end - s.walked);
 
-	walk.stack = stack;
-	walk.words = 0;
-	n = count_intact(stack, sp - WORD);
-	how = follow(&walk, pc, sp - WORD, rbp, n, &n);
-	if (UNLIKELY(how >= STEP_FOREIGN)) {
-		unwind_other(stack, pc, sp, rbp, how == STEP_FAIL);
+	if (UNLIKELY(!met || stack->frames[s.n - 1].use ||
+		     len > stack->window || stack->pcs != stack->record_pcs ||
+		     !record_has_frames(stack->record_at, stack->record_pcs,
+				 s.n - 1) ||
+		     (stack->words_len && !record_keep_words(stack, s.n)))) {
+		go_on(stack, s);
 		return;
 	}
-	if (UNLIKELY(how != STEP_ON))
-		n = 0;
-	while (UNLIKELY(n + walk.len > stack->cap)) {
-		if (!unwind_grow(stack, walk.len, walk.words)) {
-			unwind_other(stack, pc, sp, rbp, true);
-			return;
-		}
-	}
-	extend(&walk, n);
-	if (UNLIKELY(stack->pcs != stack->record_pcs ||
-		     stack->record_len > UNWIND_WINDOW_MAX)) {
-		unwind_publish(stack, n);
-		return;
-	}
-	stack->len = stack->record_len;
-	stack->keep = n;
-	stack->truncated = false;
-	stack->failed = false;
+	record_extend(stack, s.walked, s.n);
+	stack->record_len = len;
+	stack->len = len;
+	stack->keep = s.n;
+	stack->marks = 0;
 }

@@ -39,29 +39,33 @@ struct unwind_state {
 };
 
 /**
- * struct unwind_walked - a frame as it was found
- * @at:   where its pc was read: right below its sp, but for an interrupted one
- * @saved: where it left its caller's rbp: bytes below the next frame's @at
- * @use:  enum unwind_use
- */
-struct unwind_walked {
-	uintptr_t pc;
-	uintptr_t at;
-	uintptr_t rbp;
-	uint32_t saved;
-	uint32_t use;
-};
-
-/**
- * struct unwind_frame - a frame in the record
- * @words_end: of the record's words, those of this frame and of the frames
- *             outside of it
- * @use:       enum unwind_use
+ * struct unwind_frame - what is known of a frame besides its return address
+ * @rbp:   in it
+ * @saved: where it left its caller's rbp: bytes below the next frame's return
+ *         address; of a walk in progress only
+ * @use:   enum unwind_use
+ *
+ * The latter are copied as one @word, which must have been stored as one.
  */
 struct unwind_frame {
 	uintptr_t rbp;
-	uint32_t words_end;
-	uint32_t use;
+	union {
+		struct {
+			uint32_t saved;
+			uint32_t use;
+		};
+		uint64_t word;
+	};
+};
+
+/**
+ * struct unwind_walked - a frame as it was found
+ * @at: where its pc was read: right below its sp, but for an interrupted one
+ */
+struct unwind_walked {
+	struct unwind_frame frame;
+	uintptr_t at;
+	uintptr_t pc;
 };
 
 /**
@@ -88,17 +92,6 @@ enum {
 /* Depends on rbp, and words that say so were added. */
 #define UNWIND_SAVED_KNOWN UINT32_MAX
 
-/**
- * unwind_own() - take the thread's own stack, reusing the record
- * @pc, @sp, @rbp: the hook's caller's; @sp lies within the bounds
- *
- * Leaves to unwind_other() what the record cannot serve.
- *
- * Safety: as unwind_capture().  Reads only between sp and the stack's end.
- */
-void unwind_own(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
-		uintptr_t rbp);
-
 /*
  * Takes a stack without the record: no rule can express some frame, @failed,
  * or it is not the thread's own.  Safety: as unwind_capture().
@@ -118,7 +111,7 @@ void unwind_publish(struct unwind_stack *stack, size_t keep);
  * Addresses that come from a frame pointer are tried before they are read.
  *
  * Safety: as unwind_capture().
- * Return: frames in stack->walked; 0 when no rule can express one of them and
+ * Return: frames walked; 0 when no rule can express one of them and
  *         libunwind can take the stack.  Without it the stack ends there,
  *         truncated: libgcc reads addresses without trying them.
  */
@@ -126,14 +119,23 @@ size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
 		    bool *ret_truncated);
 
 /*
- * Empties unwind_hot if rules were forgotten since.
+ * Of a stack of @len frames, deeper than can be handed over, the innermost
+ * are.  Where that window begins changes seldom, so that the frames in it stay
+ * comparable from one event to the next.
  *
- * Safety: anywhere.  Return: the epoch it is of.
+ * Safety: pure.  Return: the record's frames to leave out.
  */
-uint32_t unwind_renew_hot(void);
+size_t unwind_base(const struct unwind_stack *stack, size_t len);
+
+/* Return: frame @i of the walk; 0 is the innermost.  Safety: owner. */
+static inline struct unwind_walked *
+unwind_walked(const struct unwind_stack *stack, size_t i)
+{
+	return stack->walked_end - 1 - i;
+}
 
 /*
- * Makes room for more frames; keeps the first of @walked and @read.
+ * Makes room for more frames; keeps the first of the walk and of @read.
  *
  * Safety: allocates: mmap.
  * Return: false when there is no memory or the limit is reached.

@@ -150,9 +150,7 @@ size_t unwind_plain(struct unwind_stack *stack, struct unwind_state state,
 				return 0;
 			*ret_truncated = true;
 		}
-		stack->walked[len++] = (struct unwind_walked){
-		    .pc = walk.state.pc,
-		};
+		unwind_walked(stack, len++)->pc = walk.state.pc;
 		walk.state.exact = false;
 	} while (step(&walk, rule) && unwind_is_pc(walk.state.pc));
 	return len;

@@ -115,6 +115,16 @@ def deep_stacks():
 
 
 @test
+def deep_stacks_that_change():
+    """About as deep as can be handed over, and far deeper."""
+    for build in ("deep_walk", "deep_walk_fp"):
+        for low, high, events in ((100, 300, 15000), (3500, 9000, 1200),
+                                  (9000, 20000, 1200)):
+            compare([program(build), str(low), str(high), str(events)],
+                    2 * events)
+
+
+@test
 def libraries_at_one_address():
     """libunwind is wrong here: its rules outlive the library."""
     argv = [program("swap"), "100", program("swap_600.so"),

@@ -17,6 +17,8 @@ build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
 
 build_c -o "$out/deep" "$src/deep.c"
 build_c -o "$out/recursion" "$src/recursion.c"
+build_c -o "$out/deep_walk" "$src/deep_walk.c"
+build_c -O2 -fno-omit-frame-pointer -o "$out/deep_walk_fp" "$src/deep_walk.c"
 build_c -o "$out/no_address" "$src/no_address.c"
 build_c -o "$out/swap" "$src/swap.c" -ldl
 build_c -o "$out/many_threads" "$src/many_threads.c"
