@@ -372,10 +372,6 @@ static int traces_check(const struct cli *cli, struct diag *diag)
 	if (cli->trace_count == 0)
 		return usage(diag, "no trace; give a file, or - for standard "
 				   "input");
-	if (cli->mode == CLI_VIEW && cli->trace_count > 1)
-		return usage(diag, "--as writes one trace's artifact; %zu "
-				   "traces given",
-			     cli->trace_count);
 	for (size_t i = 0; i < cli->trace_count; i++) {
 		bool is_stdin = strcmp(cli->traces[i], "-") == 0;
 

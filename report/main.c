@@ -20,6 +20,7 @@
 #include "report/refusal.h"
 #include "report/spec.h"
 #include "report/template/builtin.h"
+#include "report/traces.h"
 
 #define PROGRAM "memprof-report"
 #define DEFAULT_OUTPUT "memprof-report"
@@ -80,16 +81,18 @@ static int load_spec(struct spec *spec, const struct cli *cli,
 	return 0;
 }
 
-/* DIR, or DIR/NAME when there are several traces. */
-static void report_directory(char *ret, size_t size, const struct cli *cli,
-			     const struct spec *spec, const char *trace)
+/* DIR, or DIR/NAME when there are several runs. */
+static void report_directory(char *ret, size_t size,
+			     const struct pipeline *pipeline, const char *trace)
 {
+	const struct cli *cli = pipeline->cli;
+	const struct spec *spec = pipeline->spec;
 	const char *directory = cli->extract   ? cli->extract
 				: cli->output  ? cli->output
 				: spec->output ? spec->output
 					       : DEFAULT_OUTPUT;
 
-	if (cli->trace_count == 1)
+	if (pipeline->is_only)
 		snprintf(ret, size, "%s", directory);
 	else
 		snprintf(ret, size, "%s/%s", directory, text_basename(trace));
@@ -102,8 +105,7 @@ static int write_report(struct pipeline *pipeline, const char *trace,
 	char directory[4096];
 	int status;
 
-	report_directory(directory, sizeof(directory), cli, pipeline->spec,
-			 trace);
+	report_directory(directory, sizeof(directory), pipeline, trace);
 	status = artifacts_write_report(pipeline, directory, diag);
 	if (status == 0 && !cli->quiet)
 		digest_print(pipeline, directory, stdout);
@@ -116,8 +118,7 @@ static int write_files(struct pipeline *pipeline, const char *trace,
 	const struct cli *cli = pipeline->cli;
 	char directory[4096];
 
-	report_directory(directory, sizeof(directory), cli, pipeline->spec,
-			 trace);
+	report_directory(directory, sizeof(directory), pipeline, trace);
 	return extract_files(&pipeline->run, directory,
 			     cli->quiet ? NULL : stdout, diag);
 }
@@ -156,16 +157,19 @@ static int failure_status(int error, bool trace_was_open)
 						  : STATUS_UNREADABLE;
 }
 
-static int report_trace(const struct cli *cli, const struct spec *spec,
-			const char *trace)
+static int report_run(const struct cli *cli, const struct spec *spec,
+		      const struct trace_group *group, bool is_only)
 {
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
+	const char *trace = group->paths[0];
 	struct pipeline pipeline;
-	int status = pipeline_open(&pipeline, cli, spec, trace, &diag);
+	int status = pipeline_open(&pipeline, cli, spec, group->paths,
+				   group->count, &diag);
 	bool opened = status == 0;
 	bool refused = false;
 	int result = STATUS_OK;
 
+	pipeline.is_only = is_only;
 	if (status == 0 && cli->mode != CLI_LIST && cli->mode != CLI_EXTRACT)
 		status = pipeline_run(&pipeline, &diag);
 	if (status == 0 && cli->mode == CLI_LIST)
@@ -206,6 +210,34 @@ static int report_trace(const struct cli *cli, const struct spec *spec,
 	return result;
 }
 
+/* Every run that is given, one after the other.  Return: the exit status. */
+static int report_all(const struct cli *cli, const struct spec *spec)
+{
+	struct diag diag = { .offset = DIAG_NO_OFFSET };
+	struct traces traces;
+	int result = STATUS_OK;
+	bool is_good;
+
+	if (traces_group(&traces, cli->traces, cli->trace_count)) {
+		diag_set(&diag, -ENOMEM, NULL, DIAG_NO_OFFSET, "out of memory");
+		complain(&diag);
+		result = STATUS_UNREADABLE;
+	} else if (cli->mode == CLI_VIEW && traces.group_count > 1) {
+		diag_set(&diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+			 "--as writes one run's artifact; traces of %zu runs "
+			 "given (see memprof-report --help)",
+			 traces.group_count);
+		complain(&diag);
+		result = STATUS_USAGE;
+	}
+	is_good = result == STATUS_OK;
+	for (size_t i = 0; is_good && i < traces.group_count; i++)
+		result = worse(result, report_run(cli, spec, &traces.groups[i],
+						  traces.group_count == 1));
+	traces_done(&traces);
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
@@ -234,9 +266,7 @@ int main(int argc, char **argv)
 		complain(&diag);
 		result = STATUS_USAGE;
 	} else {
-		for (size_t i = 0; i < cli.trace_count; i++)
-			result = worse(result, report_trace(&cli, &spec,
-							    cli.traces[i]));
+		result = report_all(&cli, &spec);
 	}
 	spec_done(&spec);
 	cli_done(&cli);

@@ -46,9 +46,30 @@ static void set_run(struct pipeline *pipeline)
 			start_ns + (uint64_t)(run_duration(run) * 1e9));
 }
 
-int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
-		  const struct spec *spec, const char *path, struct diag *diag)
+static int open_sources(struct pipeline *pipeline, char *const *paths,
+			size_t count, struct diag *diag)
 {
+	int status = 0;
+
+	pipeline->sources = calloc(count, sizeof(*pipeline->sources));
+	if (!pipeline->sources)
+		return diag_set(diag, -ENOMEM, paths[0], DIAG_NO_OFFSET,
+				"out of memory");
+	while (status == 0 && pipeline->source_count < count) {
+		size_t i = pipeline->source_count;
+
+		status = source_open(&pipeline->sources[i], paths[i], diag);
+		if (status == 0)
+			pipeline->source_count++;
+	}
+	return status;
+}
+
+int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
+		  const struct spec *spec, char *const *paths,
+		  size_t path_count, struct diag *diag)
+{
+	const char *path = paths[0];
 	int status;
 
 	memset(pipeline, 0, sizeof(*pipeline));
@@ -60,12 +81,12 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	timings_phase(&pipeline->timings, "opening");
 	status = stacks_init(&pipeline->stacks);
 	if (status == 0)
-		status = source_open(&pipeline->source, path, diag);
+		status = open_sources(pipeline, paths, path_count, diag);
 	if (status)
 		return status;
-	pipeline->source_open = true;
-	status = input_open(&pipeline->source, &pipeline->stacks,
-			    &pipeline->run, &pipeline->input, diag);
+	status = input_open_pieces(pipeline->sources, pipeline->source_count,
+				   &pipeline->stacks, &pipeline->run,
+				   &pipeline->input, diag);
 	if (status)
 		return status;
 	pipeline->symbols = symbols_new(&pipeline->run.modules,
@@ -433,7 +454,7 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	if (status == 0)
 		status = check_regexes(pipeline, diag);
 	if (status == -ENOMEM && !diag->text[0])
-		diag_set(diag, status, pipeline->source.path, DIAG_NO_OFFSET,
+		diag_set(diag, status, pipeline->sources[0].path, DIAG_NO_OFFSET,
 			 "out of memory");
 	return status;
 }
@@ -456,8 +477,9 @@ void pipeline_close(struct pipeline *pipeline)
 	if (pipeline->input)
 		input_close(pipeline->input);
 	run_done(&pipeline->run);
-	if (pipeline->source_open)
-		source_close(&pipeline->source);
+	for (size_t i = 0; i < pipeline->source_count; i++)
+		source_close(&pipeline->sources[i]);
+	free(pipeline->sources);
 	scope_stacks_done(&pipeline->shown);
 	stacks_done(&pipeline->stacks);
 	arena_done(&pipeline->arena);

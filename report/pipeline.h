@@ -26,8 +26,10 @@ struct view;
 
 /**
  * struct pipeline - one trace being reported; zero-initialised is closed
+ * @sources: @source_count of them are open
  * @spec:    borrowed; views[i] belongs to spec->views[i]
  * @figures: arena of all figures
+ * @is_only: no other run is reported
  * @jobs:    how many threads there may be
  */
 struct pipeline {
@@ -35,8 +37,10 @@ struct pipeline {
 	struct progress progress;
 	struct timings timings;
 	unsigned jobs;
+	bool is_only;
 	const struct spec *spec;
-	struct source source;
+	struct source *sources;
+	size_t source_count;
 	struct stacks stacks;
 	struct run run;
 	struct input *input;
@@ -48,18 +52,18 @@ struct pipeline {
 	struct arena arena;
 	struct scope scope;
 	struct scope_stacks shown;
-	bool source_open;
 };
 
 /**
  * pipeline_open() - find the format, read everything but the events
- * @path: trace, "-" for standard input
+ * @paths: pieces of one trace in their order, "-" for standard input
  *
  * Return: 0, or negative errno with @diag filled; pipeline_close() is due in
  * both cases.
  */
 int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
-		  const struct spec *spec, const char *path, struct diag *diag);
+		  const struct spec *spec, char *const *paths,
+		  size_t path_count, struct diag *diag);
 
 /* Reads the events, up to three times, into the engine and the views.  Return: 0 or
    negative errno; -EINVAL if a filter of the spec does not compile. */

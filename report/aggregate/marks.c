@@ -139,15 +139,36 @@ const struct figure *marks_table(const struct scope *scope, size_t limit)
 	return figure;
 }
 
+/* Where nothing was recorded.  Return: how many spans. */
+static size_t add_gaps(const struct run *run, struct figure_span *spans)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < run->piece_count && i <= SPANS_MAX; i++) {
+		const struct run_piece *before = &run->pieces[i - 1];
+
+		if (!run_piece_has_gap(run, i) || !before->end_tick)
+			continue;
+		spans[count++] = (struct figure_span){
+			.start = run_seconds(run, before->end_tick),
+			.end = run_seconds(run, run->pieces[i].start_tick),
+			.label = "not recorded",
+		};
+	}
+	return count;
+}
+
 int marks_add_spans(const struct scope *scope, struct figure_series *series)
 {
 	const struct run *run = scope->run;
 	size_t count = run->mark_count < SPANS_MAX ? run->mark_count : SPANS_MAX;
-	struct figure_span *spans =
-		arena_array(scope->arena, count, sizeof(*spans));
+	struct figure_span *all =
+		arena_array(scope->arena, count + SPANS_MAX, sizeof(*all));
+	struct figure_span *spans = all;
 
-	if (!spans)
+	if (!all)
 		return -ENOMEM;
+	spans += add_gaps(run, all);
 	for (size_t i = 0; i < count; i++) {
 		const struct run_mark *mark = &run->marks[i];
 
@@ -158,7 +179,7 @@ int marks_add_spans(const struct scope *scope, struct figure_series *series)
 			.is_moment = mark->kind != RUN_MARK_PHASE,
 		};
 	}
-	series->spans = spans;
-	series->span_count = count;
+	series->spans = all;
+	series->span_count = (size_t)(spans - all) + count;
 	return 0;
 }

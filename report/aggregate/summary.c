@@ -206,6 +206,84 @@ static void note_damage(struct notes *notes)
 				       run->damage.count - 20));
 }
 
+static const char *piece_numbers(struct arena *arena, uint32_t from,
+				 uint32_t to)
+{
+	if (from == to)
+		return arena_printf(arena, "Piece %" PRIu32 " of the run is", from);
+	return arena_printf(arena, "Pieces %" PRIu32 " to %" PRIu32 " of the run are",
+			    from, to);
+}
+
+/* What is missing before piece @i. */
+static void note_piece(struct notes *notes, size_t i)
+{
+	const struct run *run = notes->scope->run;
+	const struct run_piece *piece = &run->pieces[i];
+	uint32_t expected = i ? run->pieces[i - 1].index + 1 : 0;
+	struct arena *arena = notes->scope->arena;
+	char when[UNITS_TEXT_SIZE];
+
+	if (piece->index > expected)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(arena,
+				       "%s not given (before %s): what happened "
+				       "then is not known",
+				       piece_numbers(arena, expected,
+						     piece->index - 1),
+				       piece->path));
+	else if (i && piece->has_gap) {
+		units_format_seconds(when, sizeof(when),
+				     run_seconds(run, piece->start_tick));
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena,
+				       "Recording was off for a while up to "
+				       "%s, when %s begins: blocks that were "
+				       "freed then look as if they lived on",
+				       when, piece->path));
+	} else if (!i && piece->has_gap)
+		notes_add(notes, FIGURE_INFO,
+			  "The process had run for a while before it was "
+			  "recorded");
+}
+
+/* Of which pieces of the run the trace consists. */
+static void note_pieces(struct notes *notes)
+{
+	const struct run *run = notes->scope->run;
+	const struct engine_totals *totals = engine_totals(notes->scope->engine);
+	struct arena *arena = notes->scope->arena;
+
+	if (run->piece_count > 1)
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena, "The trace is in %zu pieces",
+				       run->piece_count));
+	for (size_t i = 0; i < run->piece_count; i++)
+		note_piece(notes, i);
+	if (run->end == RUN_END_CONTINUED)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(arena,
+				       "The run goes on in piece %" PRIu32
+				       ", which is not given",
+				       run->pieces[run->piece_count - 1].index +
+					       1));
+	if (totals->overwritten_in_gap)
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena,
+				       "%" PRIu64 " blocks were freed while "
+				       "recording was off, since their "
+				       "addresses are allocated again later",
+				       totals->overwritten_in_gap));
+	if (run->piece_count && run->pieces[0].parent_run &&
+	    totals->unmatched_frees)
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena,
+				       "%" PRIu64 " frees are of blocks "
+				       "inherited from the process that forked "
+				       "this one",
+				       totals->unmatched_frees));
+}
+
 static void note_losses(struct notes *notes)
 {
 	const struct run *run = notes->scope->run;
@@ -248,14 +326,16 @@ static void note_losses(struct notes *notes)
 				       "the buffers the program left behind "
 				       "(%s.live)",
 				       run->live_events, run->trace_path));
-	if (totals->overwritten)
+	if (totals->overwritten > totals->overwritten_in_gap)
 		notes_add(notes, FIGURE_WARNING,
 			  arena_printf(arena,
 				       "%" PRIu64 " allocations were at an "
 				       "address whose earlier block was never "
 				       "seen freed",
-				       totals->overwritten));
-	if (totals->unmatched_frees)
+				       totals->overwritten -
+					       totals->overwritten_in_gap));
+	if (totals->unmatched_frees &&
+	    !(run->piece_count && run->pieces[0].parent_run))
 		notes_add(notes, FIGURE_INFO,
 			  arena_printf(arena,
 				       "%" PRIu64 " frees of blocks whose "
@@ -274,6 +354,7 @@ const struct figure *summary_completeness(const struct scope *scope)
 	const struct figure *figure = NULL;
 
 	note_damage(&notes);
+	note_pieces(&notes);
 	note_losses(&notes);
 	if (!notes.list.count)
 		notes_add(&notes, FIGURE_INFO,

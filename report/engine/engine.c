@@ -364,6 +364,8 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 		};
 
 		totals->overwritten++;
+		if (run_has_gap(engine->run, block->alloc_tick, event->tick))
+			totals->overwritten_in_gap++;
 		status = end_block(engine, block, &end);
 	}
 	if (event->call == CALL_REALLOC && lane->chain)

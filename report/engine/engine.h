@@ -52,6 +52,8 @@ struct engine_observer {
  * @order:           number of the next event; a realloc takes two
  * @unmatched_frees: frees of unknown blocks
  * @overwritten:     allocations at an address that was still in use
+ * @overwritten_in_gap: of these, those where the process ran unrecorded between
+ *                   the two allocations: the block was freed then
  * @peak_usable:     usable bytes of the blocks alive at the peak
  *
  * allocated_count - freed_count - overwritten == live_count
@@ -66,6 +68,7 @@ struct engine_totals {
 	uint64_t temporary_count;
 	uint64_t unmatched_frees;
 	uint64_t overwritten;
+	uint64_t overwritten_in_gap;
 	uint64_t live_count;
 	uint64_t live_bytes;
 	uint64_t live_usable;

@@ -48,3 +48,22 @@ const struct run_thread *run_thread_find(const struct run *run,
 		return &run->threads[low];
 	return NULL;
 }
+
+bool run_piece_has_gap(const struct run *run, size_t piece)
+{
+	const struct run_piece *pieces = run->pieces;
+
+	return piece && piece < run->piece_count &&
+	       (pieces[piece].has_gap ||
+		pieces[piece].index != pieces[piece - 1].index + 1);
+}
+
+bool run_has_gap(const struct run *run, uint64_t from, uint64_t to)
+{
+	for (size_t i = 1; i < run->piece_count; i++)
+		if (run_piece_has_gap(run, i) &&
+		    run->pieces[i].start_tick > from &&
+		    run->pieces[i].start_tick <= to)
+			return true;
+	return false;
+}

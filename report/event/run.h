@@ -51,6 +51,9 @@ struct run_thread {
  * @previous_id: trace_id of the one before, of the parent's at a fork; 0 none
  * @parent_run: run_id of the process that forked this one; 0 none
  * @has_gap:   the process ran unrecorded before it
+ * @path:      of the file, as given by the user
+ * @start_tick: of its recording
+ * @end_tick:  of it, 0 if unknown
  */
 enum run_piece_why {
 	RUN_PIECE_START = 1,
@@ -69,6 +72,9 @@ struct run_piece {
 	uint32_t index;
 	enum run_piece_why why;
 	bool has_gap;
+	const char *path;
+	uint64_t start_tick;
+	uint64_t end_tick;
 };
 
 enum run_mark_kind {
@@ -94,7 +100,8 @@ struct run_mark {
 
 /**
  * struct run - all text sanitised, owned by @arena
- * @trace_path:   as given by the user
+ * @trace_path:   as given by the user; of the first piece
+ * @pieces:       that the trace consists of, in their order; at least one
  * @first_tick:   start of tracing
  * @last_tick:    of the last event or end record
  * @tick_ns:      nanoseconds a tick
@@ -115,7 +122,8 @@ struct run {
 	uint64_t trace_bytes;
 	uint32_t pid;
 	uint32_t ppid;
-	struct run_piece piece;
+	struct run_piece *pieces;
+	size_t piece_count;
 	const char *executable;
 	const char *directory;
 	const char *const *arguments;
@@ -149,6 +157,13 @@ struct run {
 };
 
 void run_done(struct run *run);
+
+/* Return: whether the process may have run unrecorded between @piece and the one
+   before it: it did, or pieces between them are missing. */
+bool run_piece_has_gap(const struct run *run, size_t piece);
+
+/* Return: whether there is such a gap after @from and before @to. */
+bool run_has_gap(const struct run *run, uint64_t from, uint64_t to);
 
 /* Return: seconds from the start of the run; negative never. */
 double run_seconds(const struct run *run, uint64_t tick);

@@ -22,6 +22,7 @@
 struct diag;
 struct event_batch;
 struct run;
+struct run_piece;
 struct source;
 struct stacks;
 
@@ -33,9 +34,12 @@ struct input; /* one open trace; its first member is its format */
  * @summary: one line for --help and the manual
  * @probe:   whether the first @len bytes (at most 4096) look like this format,
  *           damaged or not
- * @open:    reads everything but events into @run (zeroed by the caller).
- *           Borrows @source, @stacks and @run until close().  Return: 0;
+ * @open:    reads everything but events into @run (zeroed by the caller), from
+ *           the pieces of one run, @source_count of them in their order.
+ *           Borrows @sources, @stacks and @run until close().  Return: 0;
  *           negative errno with @diag filled when nothing can be reported
+ * @identify: which piece of which run a file is; NULL where the format has no
+ *           pieces.  Return: 0, also when it is not said; negative errno
  * @lane_count: lanes are numbered from 0
  * @lane_thread: thread number of a lane, 0 where the format has none
  * @lane_start: first tick of a lane, before anything of it is decoded
@@ -50,8 +54,11 @@ struct input_format {
 	const char *name;
 	const char *summary;
 	bool (*probe)(const uint8_t *head, size_t len);
-	int (*open)(struct source *source, struct stacks *stacks,
-		    struct run *run, struct input **ret, struct diag *diag);
+	int (*open)(struct source *sources, size_t source_count,
+		    struct stacks *stacks, struct run *run, struct input **ret,
+		    struct diag *diag);
+	int (*identify)(const struct source *source, struct run_piece *ret,
+			struct diag *diag);
 	size_t (*lane_count)(const struct input *input);
 	uint32_t (*lane_thread)(const struct input *input, size_t lane);
 	uint64_t (*lane_start)(const struct input *input, size_t lane);
@@ -82,6 +89,16 @@ struct input {
  */
 int input_open(struct source *source, struct stacks *stacks, struct run *run,
 	       struct input **ret, struct diag *diag);
+
+/* The same for the pieces of one run, in their order. */
+int input_open_pieces(struct source *sources, size_t source_count,
+		      struct stacks *stacks, struct run *run,
+		      struct input **ret, struct diag *diag);
+
+/* Which piece of which run @source is; ret->is_known is false where that is not
+   said.  Return: 0; negative errno, @diag filled. */
+int input_identify(const struct source *source, struct run_piece *ret,
+		   struct diag *diag);
 void input_close(struct input *input);
 
 /* NULL-terminated list of all formats, in the order --help lists them. */

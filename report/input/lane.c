@@ -92,13 +92,13 @@ static void chunk_report(struct lane_reader *reader, const struct lane *lane,
 	if (lane->next < lane->reported)
 		return;
 	if (where->live_len)
-		findings_add(&run->damage, reader->live->path, where->offset,
+		findings_add(&run->damage, where->source->path, where->offset,
 			     "buffer of thread %" PRIu32 ": %s%s; the events "
 			     "from %.6f s on are lost",
 			     lane->thread, at, problem,
 			     run_seconds(run, where->first_tick));
 	else
-		findings_add(&run->damage, reader->source->path, where->offset,
+		findings_add(&run->damage, where->source->path, where->offset,
 			     "%s chunk of thread %" PRIu32 ": %s%s; %" PRIu64
 			     " events between %.6f s and %.6f s are lost",
 			     where->coding->name, lane->thread, at, problem,
@@ -125,10 +125,10 @@ static int chunk_read(struct lane_reader *reader, struct lane *lane,
 	if (where->live_len) {
 		result = live_load(where, &state->payload, ret_problem);
 		if (result)
-			diag_set(diag, result, reader->live->path,
+			diag_set(diag, result, where->source->path,
 				 where->offset, "out of memory");
 	} else {
-		ssize_t n = source_read(reader->source, where->offset, bytes,
+		ssize_t n = source_read(where->source, where->offset, bytes,
 					sizeof(bytes), diag);
 		struct trace_chunk_header *header = &state->chunk.header;
 
@@ -138,7 +138,7 @@ static int chunk_read(struct lane_reader *reader, struct lane *lane,
 		    header->type == where->coding->type &&
 		    header->thread == where->thread &&
 		    header->sequence == where->sequence)
-			result = chunk_load(&reader->loader, reader->source,
+			result = chunk_load(&reader->loader, where->source,
 					    &state->chunk, &state->payload,
 					    ret_problem, diag);
 		else
@@ -208,7 +208,7 @@ static int chunk_open(struct lane_reader *reader, struct lane *lane,
 			state->rest = problem;
 			if (decoder_prepare(reader, lane) == 0)
 				return 1;
-			return diag_set(diag, -ENOMEM, reader->source->path,
+			return diag_set(diag, -ENOMEM, where->source->path,
 					where->offset, "out of memory");
 		}
 		chunk_report(reader, lane, &state->chunk.header, "", problem,
@@ -361,7 +361,8 @@ int lane_next(struct lane_reader *reader, struct lane *lane,
 	if (!lane->state && lane->next < lane->count) {
 		lane->state = calloc(1, sizeof(*lane->state));
 		if (!lane->state)
-			return diag_set(diag, -ENOMEM, reader->source->path,
+			return diag_set(diag, -ENOMEM,
+					lane_chunk(reader, lane)->source->path,
 					DIAG_NO_OFFSET, "out of memory");
 	}
 	while (lane->state && !count) {
@@ -374,7 +375,8 @@ int lane_next(struct lane_reader *reader, struct lane *lane,
 			return 0;
 		}
 		if (batch_decode(reader, lane, &count) < 0)
-			return diag_set(diag, -ENOMEM, reader->source->path,
+			return diag_set(diag, -ENOMEM,
+					lane_chunk(reader, lane)->source->path,
 					lane_chunk(reader, lane)->offset,
 					"out of memory");
 	}

@@ -23,6 +23,8 @@ struct source;
  * struct lane_chunk - where a chunk of events is
  * @offset:  of its header in the trace; of its slot in PATH.live
  * @sequence: of the first of its @buffer_count buffers
+ * @source:  the file that it is in; borrowed
+ * @piece:   of the run
  * @words:   copy of the slot's, borrowed; NULL for a chunk of the trace
  * @live_len: bytes committed in the slot; 0 for a chunk of the trace
  * @live_piece: index of the slot's piece, modulo 2^16
@@ -33,7 +35,9 @@ struct lane_chunk {
 	uint64_t offset;
 	uint64_t first_tick;
 	const struct event_coding *coding;
+	const struct source *source;
 	const uint64_t *words;
+	uint32_t piece;
 	uint32_t thread;
 	uint32_t sequence;
 	uint32_t buffer_count;
@@ -74,17 +78,14 @@ struct lane {
 
 /**
  * struct lane_reader - what all lanes share
- * @source, @live: files, borrowed; @live is NULL if there is none
  * @moment:    later events are left out; UINT64_MAX for none
- * @chunks:    of all lanes, sorted by thread and sequence; borrowed
+ * @chunks:    of all lanes, sorted by thread, piece and sequence; borrowed
  * @spare:     a decoder that no lane uses, NULL if there is none; owned
  * @bytes_read: what is added to as chunks are read; borrowed
  * @payload_bytes: held by lanes that are being read
  * @count_lost: whether LOST events are to be added to run->events_lost
  */
 struct lane_reader {
-	const struct source *source;
-	const struct source *live;
 	struct run *run;
 	uint64_t moment;
 	struct interner *interner;

@@ -192,6 +192,7 @@ static int add_slot(struct live_file *live, const struct trace_live_slot *slot,
 			return -ENOMEM;
 		*chunk = (struct lane_chunk){
 		    .offset = offset,
+		    .source = &live->source,
 		    .first_tick = slot->first_tick,
 		    .words = words,
 		    .thread = slot->thread,
@@ -384,8 +385,10 @@ void live_file_choose(struct live_file *live, uint64_t run_id, uint32_t piece,
 		return;
 	}
 	for (size_t i = 0; i < live->slots.count; i++)
-		if (live->slots.items[i].live_piece == (uint16_t)piece)
-			live->slots.items[kept++] = live->slots.items[i];
+		if (live->slots.items[i].live_piece == (uint16_t)piece) {
+			live->slots.items[kept] = live->slots.items[i];
+			live->slots.items[kept++].piece = piece;
+		}
 	live->slots.count = kept;
 }
 

@@ -44,18 +44,14 @@ static int by_place(const void *a, const void *b)
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
+	if (x->piece != y->piece)
+		return x->piece < y->piece ? -1 : 1;
 	if (x->sequence != y->sequence)
 		return x->sequence < y->sequence ? -1 : 1;
 	/* What became a chunk is not needed from the buffer. */
 	if (!x->live_len != !y->live_len)
 		return x->live_len ? 1 : -1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
-}
-
-static const char *chunk_file(const struct memprof *memprof,
-			      const struct lane_chunk *chunk)
-{
-	return chunk->live_len ? memprof->live.source.path : memprof->source->path;
 }
 
 /* The number of the buffer that follows @chunk. */
@@ -69,7 +65,7 @@ static void note_gap(struct memprof *memprof, const struct lane_chunk *chunk,
 {
 	uint64_t missing = chunk->sequence - expected;
 
-	findings_add(&memprof->run->damage, chunk_file(memprof, chunk),
+	findings_add(&memprof->run->damage, chunk->source->path,
 		     chunk->offset,
 		     "thread %" PRIu32 ": %" PRIu64 " buffer%s of events "
 		     "before this one %s missing",
@@ -82,8 +78,8 @@ static void note_gap(struct memprof *memprof, const struct lane_chunk *chunk,
 static size_t chunk_slots(const struct memprof *memprof,
 			  const struct lane_chunk *chunk)
 {
-	const struct lane_chunk *slots = memprof->live.slots.items;
-	size_t low = 0, high = memprof->live.slots.count, count = 0;
+	const struct lane_chunk *slots = memprof->slots.items;
+	size_t low = 0, high = memprof->slots.count, count = 0;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -93,8 +89,9 @@ static size_t chunk_slots(const struct memprof *memprof,
 		else
 			high = middle;
 	}
-	while (low + count < memprof->live.slots.count &&
+	while (low + count < memprof->slots.count &&
 	       slots[low + count].thread == chunk->thread &&
+	       slots[low + count].piece == chunk->piece &&
 	       slots[low + count].sequence < chunk_next(chunk))
 		count++;
 	return count;
@@ -102,12 +99,12 @@ static size_t chunk_slots(const struct memprof *memprof,
 
 /* Return: whether the payload of a chunk of the trace is what its header says;
    negative errno. */
-static int chunk_is_whole(struct memprof *memprof, struct chunk_walk *walk,
-			  const struct lane_chunk *item, struct diag *diag)
+static int chunk_is_whole(struct chunk_walk *walk, const struct lane_chunk *item,
+			  struct diag *diag)
 {
 	struct chunk chunk = { .offset = item->offset };
 	uint8_t bytes[CHUNK_HEADER_LEN];
-	ssize_t n = source_read(memprof->source, item->offset, bytes,
+	ssize_t n = source_read(item->source, item->offset, bytes,
 				sizeof(bytes), diag);
 
 	if (n < 0)
@@ -115,6 +112,7 @@ static int chunk_is_whole(struct memprof *memprof, struct chunk_walk *walk,
 	if ((size_t)n < sizeof(bytes) ||
 	    !chunk_header_parse(bytes, &chunk.header))
 		return 1; /* it was there a moment ago */
+	walk->source = item->source;
 	return chunk_walk_verify(walk, &chunk, diag);
 }
 
@@ -129,23 +127,23 @@ static int chunk_is_replaced(struct memprof *memprof, struct chunk_walk *walk,
 
 	if (!slots)
 		return 0;
-	whole = chunk_is_whole(memprof, walk, item, diag);
+	whole = chunk_is_whole(walk, item, diag);
 	if (whole)
 		return whole < 0 ? whole : 0;
 	if (slots < item->buffer_count)
-		findings_add(&memprof->run->damage, memprof->source->path,
+		findings_add(&memprof->run->damage, item->source->path,
 			     item->offset,
 			     "%s chunk of thread %" PRIu32
 			     ": its checksum differs; of its %" PRIu32
-			     " buffers, %zu are in %s",
+			     " buffers, %zu are in %s.live",
 			     item->coding->name, item->thread,
-			     item->buffer_count, slots, memprof->live.source.path);
+			     item->buffer_count, slots, item->source->path);
 	return 1;
 }
 
 static void note_second(struct memprof *memprof, const struct lane_chunk *chunk)
 {
-	findings_add(&memprof->run->damage, chunk_file(memprof, chunk),
+	findings_add(&memprof->run->damage, chunk->source->path,
 		     chunk->offset,
 		     "thread %" PRIu32 ": a second buffer %" PRIu32
 		     " is ignored",
@@ -159,8 +157,7 @@ static void note_second(struct memprof *memprof, const struct lane_chunk *chunk)
  *
  * Return: 1 if nothing is wrong with that, else 0; negative errno.
  */
-static int settle_second(struct memprof *memprof, struct chunk_walk *walk,
-			 const struct lane_chunk *item,
+static int settle_second(struct chunk_walk *walk, const struct lane_chunk *item,
 			 struct lane_chunk *ret_kept, struct diag *diag)
 {
 	int whole;
@@ -171,7 +168,7 @@ static int settle_second(struct memprof *memprof, struct chunk_walk *walk,
 	    item->buffer_count != ret_kept->buffer_count ||
 	    item->first_tick != ret_kept->first_tick)
 		return 0;
-	whole = chunk_is_whole(memprof, walk, ret_kept, diag);
+	whole = chunk_is_whole(walk, ret_kept, diag);
 	if (whole == 0)
 		*ret_kept = *item;
 	return whole < 0 ? whole : 1;
@@ -187,13 +184,14 @@ static int choose_chunks(struct memprof *memprof, struct chunk_walk *walk,
 
 	for (size_t i = 0; i < memprof->chunks.count; i++) {
 		struct lane_chunk *last = kept ? &items[kept - 1] : NULL;
-		bool same = last && last->thread == items[i].thread;
+		bool same = last && last->thread == items[i].thread &&
+			    last->piece == items[i].piece;
 		uint64_t expected = same ? chunk_next(last) : 0;
 		int replaced = 0;
 
 		if (items[i].sequence < expected) {
-			int settled = settle_second(memprof, walk, &items[i],
-						    last, diag);
+			int settled = settle_second(walk, &items[i], last,
+						    diag);
 
 			if (settled < 0)
 				return settled;
@@ -210,7 +208,7 @@ static int choose_chunks(struct memprof *memprof, struct chunk_walk *walk,
 			continue;
 		if (!same && !items[i].thread)
 			findings_add(&memprof->run->damage,
-				     chunk_file(memprof, &items[i]),
+				     items[i].source->path,
 				     items[i].offset,
 				     "chunks of events without a thread "
 				     "number");
@@ -233,11 +231,11 @@ static void sort_chunks(struct lane_chunks *chunks)
    choose_chunks(). */
 static int order_chunks(struct memprof *memprof, struct diag *diag)
 {
-	const struct lane_chunks *slots = &memprof->live.slots;
+	const struct lane_chunks *slots = &memprof->slots;
 	struct chunk_walk *walk; /* to verify with */
 	int error;
 
-	sort_chunks(&memprof->live.slots);
+	sort_chunks(&memprof->slots);
 	for (size_t i = 0; i < slots->count; i++) {
 		struct lane_chunk *item = vec_push(&memprof->chunks);
 
@@ -290,21 +288,17 @@ static int finish_records(struct memprof *memprof)
 		return -ENOMEM;
 	for (size_t i = 0; i < memprof->lane_count; i++)
 		threads[i] = memprof->lanes[i].thread;
-	if (!memprof->records.has_process)
+	if (!memprof->records.has_start)
 		run->first_tick = memprof->tick_min;
 	if (run->last_tick < memprof->tick_max)
 		run->last_tick = memprof->tick_max;
 	if (run->last_tick < run->first_tick)
 		run->last_tick = run->first_tick;
 	/* Nobody has written yet how fast the clock is. */
-	if (memprof->live.stride && !memprof->records.has_end &&
+	if (memprof->piece->live.stride && !memprof->records.has_end &&
 	    live_clock_read(&memprof->records, &pair))
 		records_add_pair(&memprof->records, pair);
 	error = records_finish(&memprof->records, threads, memprof->lane_count);
-	if (!memprof->records.has_end &&
-	    __builtin_add_overflow(run->events_lost, memprof->live.lost,
-				   &run->events_lost))
-		run->events_lost = UINT64_MAX;
 	free(threads);
 	return error;
 }
@@ -359,7 +353,7 @@ static int measure_live(struct memprof *memprof, struct diag *diag)
 	struct event_decoder *decoder;
 	int error = 0;
 
-	if (!memprof->live.slots.count)
+	if (!memprof->slots.count)
 		return 0;
 	decoder = event_decoder_new(&events_coding, &memprof->interner);
 	if (!decoder)
@@ -390,7 +384,10 @@ static void memprof_close(struct input *input)
 	records_done(&memprof->records);
 	interner_done(&memprof->interner);
 	lane_reader_done(&memprof->reader);
-	live_file_done(&memprof->live);
+	for (size_t i = 0; i < memprof->piece_count; i++)
+		live_file_done(&memprof->pieces[i].live);
+	free(memprof->pieces);
+	vec_done(&memprof->slots);
 	free(memprof);
 }
 
@@ -433,16 +430,16 @@ static void drop_later(struct lane_chunks *chunks, uint64_t moment)
    moment when the reading began. */
 static void keep_moment(struct memprof *memprof)
 {
-	uint64_t moment = memprof->live.moment;
+	uint64_t moment = memprof->piece->live.moment;
 
 	if (!memprof->run->is_running)
 		return;
-	if (moment < memprof->known_tick)
-		moment = memprof->known_tick;
+	if (moment < memprof->piece->known_tick)
+		moment = memprof->piece->known_tick;
 	memprof->reader.moment = moment;
 	memprof->tick_max = moment;
 	drop_later(&memprof->chunks, moment);
-	drop_later(&memprof->live.slots, moment);
+	drop_later(&memprof->slots, moment);
 }
 
 static int open_lanes(struct memprof *memprof, struct stacks *stacks,
@@ -463,38 +460,61 @@ static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 				      &memprof->run->modules);
 	if (error)
 		return memprof_out_of_memory(memprof, diag);
-	reader->source = memprof->source;
-	reader->live = memprof->live.is_open ? &memprof->live.source : NULL;
 	reader->run = memprof->run;
 	reader->interner = &memprof->interner;
 	reader->chunks = memprof->chunks.items;
 	reader->bytes_read = &memprof->base.bytes_read;
-	reader->count_lost = !memprof->records.has_totals;
+	reader->count_lost = memprof->records.totals_missing;
 	error = measure_live(memprof, diag);
 	start_lanes(memprof);
 	return error;
 }
 
-static int memprof_open(struct source *source, struct stacks *stacks,
-			struct run *run, struct input **ret, struct diag *diag)
+/* Reads the index of every piece.  Return: 0 or negative errno. */
+static int read_pieces(struct memprof *memprof, struct source *sources,
+		       struct diag *diag)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < memprof->piece_count && !error; i++) {
+		memprof->piece = &memprof->pieces[i];
+		memprof->piece->source = &sources[i];
+		memprof->source = &sources[i];
+		records_begin_piece(&memprof->records, &sources[i]);
+		error = memprof_read_index(memprof, diag);
+		if (!memprof->records.has_end)
+			records_add_lost(&memprof->records,
+					 memprof->piece->live.lost);
+		if (!error && records_end_piece(&memprof->records))
+			error = memprof_out_of_memory(memprof, diag);
+	}
+	return error;
+}
+
+static int memprof_open(struct source *sources, size_t source_count,
+			struct stacks *stacks, struct run *run,
+			struct input **ret, struct diag *diag)
 {
 	struct memprof *memprof = calloc(1, sizeof(*memprof));
 	int error;
 
 	if (!memprof)
-		return diag_set(diag, -ENOMEM, source->path, DIAG_NO_OFFSET,
+		return diag_set(diag, -ENOMEM, sources->path, DIAG_NO_OFFSET,
 				"out of memory");
 	memprof->base.format = &input_memprof;
-	memprof->source = source;
+	memprof->source = sources;
 	memprof->run = run;
 	memprof->reader.run = run;
 	memprof->reader.moment = UINT64_MAX;
-	records_init(&memprof->records, run, source);
-	error = open_run(memprof, diag);
+	records_init(&memprof->records, run);
+	memprof->pieces = calloc(source_count, sizeof(*memprof->pieces));
+	memprof->piece_count = memprof->pieces ? source_count : 0;
+	error = memprof->pieces ? open_run(memprof, diag)
+				: memprof_out_of_memory(memprof, diag);
 	if (!error)
-		error = memprof_read_index(memprof, diag);
-	if (!error && !memprof->chunk_count && !memprof->live.slots.count)
-		error = diag_set(diag, -ENODATA, source->path, source->size,
+		error = read_pieces(memprof, sources, diag);
+	if (!error && !memprof->chunk_count && !memprof->slots.count)
+		error = diag_set(diag, -ENODATA, sources->path, sources->size,
 				 "no chunk of this memprof trace can be read: "
 				 "it was cut off or damaged");
 	if (!error)
@@ -546,6 +566,7 @@ const struct input_format input_memprof = {
     .summary = "trace written by libmemprof.so",
     .probe = memprof_probe,
     .open = memprof_open,
+    .identify = memprof_identify,
     .lane_count = memprof_lane_count,
     .lane_thread = memprof_lane_thread,
     .lane_start = memprof_lane_start,

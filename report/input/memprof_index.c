@@ -42,9 +42,9 @@ static int preamble_check(struct memprof *memprof,
 				"memprof-report is needed",
 				preamble->version_major,
 				preamble->version_minor, TRACE_VERSION_MAJOR);
-	memprof->has_trace_id = true;
-	memprof->trace_id = preamble->trace_id;
-	memprof->run->piece.trace_id = preamble->trace_id;
+	memprof->piece->has_trace_id = true;
+	memprof->piece->trace_id = preamble->trace_id;
+	memprof->records.piece.trace_id = preamble->trace_id;
 	if (preamble->byte_order != TRACE_BYTE_ORDER)
 		findings_add(&memprof->run->damage, source->path, 12,
 			     "the preamble has an unknown byte order");
@@ -102,6 +102,11 @@ static void note_ticks(struct memprof *memprof,
 	memprof->ticks_known = true;
 }
 
+static uint32_t piece_index(const struct memprof *memprof)
+{
+	return memprof->records.piece.index;
+}
+
 static int add_events(struct memprof *memprof, const struct chunk *chunk)
 {
 	struct lane_chunk *item = vec_push(&memprof->chunks);
@@ -114,9 +119,11 @@ static int add_events(struct memprof *memprof, const struct chunk *chunk)
 	item->sequence = chunk->header.sequence;
 	item->buffer_count = chunk_buffer_count(&chunk->header);
 	item->coding = event_coding_find(chunk->header.type);
-	if (chunk_end_offset(chunk) <= memprof->known_size &&
-	    chunk->header.last_tick > memprof->known_tick)
-		memprof->known_tick = chunk->header.last_tick;
+	item->source = memprof->source;
+	item->piece = piece_index(memprof);
+	if (chunk_end_offset(chunk) <= memprof->piece->known_size &&
+	    chunk->header.last_tick > memprof->piece->known_tick)
+		memprof->piece->known_tick = chunk->header.last_tick;
 	return 0;
 }
 
@@ -145,7 +152,7 @@ static int add_record(struct memprof *memprof, const struct chunk *chunk,
 /* Whether what the end of the file cuts is being written now. */
 static bool goes_on(const struct memprof *memprof)
 {
-	return memprof->live.is_moving && !memprof->records.has_end;
+	return memprof->piece->live.is_moving && !memprof->records.has_end;
 }
 
 /* The events of @chunk, cut by the end of the file, are lost. */
@@ -173,9 +180,9 @@ static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
 	const struct trace_chunk_header *header = &chunk->header;
 
 	if (event_coding_find(header->type)) {
-		if (memprof->cut.header.stored_len)
-			add_cut(memprof, &memprof->cut);
-		memprof->cut = *chunk;
+		if (memprof->piece->cut.header.stored_len)
+			add_cut(memprof, &memprof->piece->cut);
+		memprof->piece->cut = *chunk;
 		return;
 	}
 	if (goes_on(memprof))
@@ -193,13 +200,13 @@ static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
    its buffers are in PATH.live, or came to be after that was read. */
 static void settle_cut(struct memprof *memprof)
 {
-	const struct trace_chunk_header *header = &memprof->cut.header;
+	const struct trace_chunk_header *header = &memprof->piece->cut.header;
 	uint32_t missing = chunk_buffer_count(header);
 
 	if (!header->stored_len)
 		return;
-	for (size_t i = 0; i < memprof->live.slots.count && missing; i++) {
-		const struct lane_chunk *live = &memprof->live.slots.items[i];
+	for (size_t i = 0; i < memprof->piece->live.slots.count && missing; i++) {
+		const struct lane_chunk *live = &memprof->piece->live.slots.items[i];
 
 		missing -= live->thread == header->thread &&
 			   live->sequence >= header->sequence &&
@@ -207,7 +214,7 @@ static void settle_cut(struct memprof *memprof)
 			       chunk_buffer_count(header);
 	}
 	if (missing && !memprof->run->is_running)
-		add_cut(memprof, &memprof->cut);
+		add_cut(memprof, &memprof->piece->cut);
 	else
 		memprof->run->truncated = false;
 }
@@ -313,14 +320,14 @@ static int walk_chunks(struct memprof *memprof, uint64_t offset,
 static int take_live(struct memprof *memprof, int *ret_error, struct diag *why,
 		     struct diag *diag)
 {
-	struct live_file *live = &memprof->live;
+	struct live_file *live = &memprof->piece->live;
 
-	memprof->known_size = memprof->source->size;
+	memprof->piece->known_size = memprof->source->size;
 	*ret_error = source_open_live(&live->source, memprof->source, why);
 	if (*ret_error == -ENOMEM)
 		return memprof_out_of_memory(memprof, diag);
 	live->is_open = *ret_error == 0;
-	if (!live->is_open || !memprof->has_trace_id)
+	if (!live->is_open || !memprof->piece->has_trace_id)
 		return 0;
 	return live_file_take(live, &memprof->run->damage, diag);
 }
@@ -335,8 +342,8 @@ static int take_size(struct memprof *memprof, struct diag *diag)
 
 	if (error)
 		return error;
-	memprof->run->trace_bytes = memprof->source->size;
-	return live_file_settle(&memprof->live, memprof->source->size != memprof->known_size,
+	memprof->run->trace_bytes += memprof->source->size;
+	return live_file_settle(&memprof->piece->live, memprof->source->size != memprof->piece->known_size,
 			   diag);
 }
 
@@ -356,17 +363,31 @@ static void judge_live(struct memprof *memprof, int error,
 	else if (error && error != -ENOENT)
 		findings_add(&run->damage, why->file, why->offset, "%s",
 			     why->text);
-	else if (!error && !memprof->has_trace_id)
-		findings_add(&run->damage, memprof->live.source.path, 0,
+	else if (!error && !memprof->piece->has_trace_id)
+		findings_add(&run->damage, memprof->piece->live.source.path, 0,
 			     "is ignored: the trace's preamble is damaged, so "
 			     "it may belong to another");
 }
 
 static uint64_t run_id(const struct memprof *memprof)
 {
-	const struct run_piece *piece = &memprof->run->piece;
+	const struct run_piece *piece = &memprof->records.piece;
 
-	return piece->is_known ? piece->run_id : memprof->trace_id;
+	return piece->is_known ? piece->run_id : memprof->piece->trace_id;
+}
+
+static int keep_slots(struct memprof *memprof, struct diag *diag)
+{
+	const struct lane_chunks *slots = &memprof->piece->live.slots;
+
+	for (size_t i = 0; i < slots->count; i++) {
+		struct lane_chunk *item = vec_push(&memprof->slots);
+
+		if (!item)
+			return memprof_out_of_memory(memprof, diag);
+		*item = slots->items[i];
+	}
+	return 0;
 }
 
 int memprof_read_index(struct memprof *memprof, struct diag *diag)
@@ -384,10 +405,10 @@ int memprof_read_index(struct memprof *memprof, struct diag *diag)
 		error = walk_chunks(memprof, offset, diag);
 	if (error)
 		return error;
-	live_file_choose(&memprof->live, run_id(memprof),
-			 memprof->run->piece.index, &memprof->run->damage);
+	live_file_choose(&memprof->piece->live, run_id(memprof),
+			 piece_index(memprof), &memprof->run->damage);
 	memprof->run->is_running = goes_on(memprof);
 	judge_live(memprof, live_error, &why);
 	settle_cut(memprof);
-	return 0;
+	return keep_slots(memprof, diag);
 }

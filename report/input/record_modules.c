@@ -124,6 +124,7 @@ int records_add_module(struct records *records, const struct chunk *chunk,
 	if (!item)
 		return -ENOMEM;
 	item->module = module;
+	item->piece = records->piece.index;
 	item->offset = chunk->offset;
 	return 0;
 }
@@ -147,6 +148,7 @@ int records_add_unload(struct records *records, const struct chunk *chunk,
 	if (!item)
 		return -ENOMEM;
 	item->number = number;
+	item->piece = records->piece.index;
 	item->tick = tick;
 	item->offset = chunk->offset;
 	return 0;
@@ -156,6 +158,8 @@ static int by_number(const void *a, const void *b)
 {
 	const struct module_record *x = a, *y = b;
 
+	if (x->piece != y->piece)
+		return x->piece < y->piece ? -1 : 1;
 	if (x->module.number != y->module.number)
 		return x->module.number < y->module.number ? -1 : 1;
 	return (x->offset > y->offset) - (x->offset < y->offset);
@@ -179,7 +183,7 @@ static size_t drop_duplicates(struct records *records)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < records->modules.count; i++) {
-		if (kept &&
+		if (kept && items[kept - 1].piece == items[i].piece &&
 		    items[kept - 1].module.number == items[i].module.number)
 			module_refuse(records, items[i].offset,
 				      items[i].module.number, "is there twice");
@@ -204,12 +208,15 @@ static void apply_unloads(struct records *records)
 		while (low < high) {
 			size_t middle = low + (high - low) / 2;
 
-			if (items[middle].module.number < unload->number)
+			if (items[middle].piece < unload->piece ||
+			    (items[middle].piece == unload->piece &&
+			     items[middle].module.number < unload->number))
 				low = middle + 1;
 			else
 				high = middle;
 		}
 		if (low == records->modules.count ||
+		    items[low].piece != unload->piece ||
 		    items[low].module.number != unload->number) {
 			findings_add(&records->run->damage, records->file,
 				     unload->offset,
@@ -235,6 +242,14 @@ static bool module_same_file(const struct module *a, const struct module *b)
 	       memcmp(a->segments, b->segments,
 		      a->segment_count * sizeof(*a->segments)) == 0 &&
 	       strcmp(a->path, b->path) == 0;
+}
+
+/* Return: whether @b may be what @a is in a later piece of the run. */
+static bool goes_on(const struct module_record *a,
+		    const struct module_record *b)
+{
+	return a->piece != b->piece &&
+	       a->module.unload_tick == MODULE_NEVER_UNLOADED;
 }
 
 /*
@@ -263,12 +278,15 @@ static size_t join_reloaded(struct module_record *items, size_t count)
 		for (size_t j = i; j < next; j++) {
 			const struct module *module = &items[j].module;
 
-			if (alone && kept > group &&
-			    module_same_file(&items[kept - 1].module, module))
+			if (kept > group &&
+			    (alone || goes_on(&items[kept - 1], &items[j])) &&
+			    module_same_file(&items[kept - 1].module, module)) {
 				items[kept - 1].module.unload_tick =
 				    module->unload_tick;
-			else
+				items[kept - 1].piece = items[j].piece;
+			} else {
 				items[kept++] = items[j];
+			}
 		}
 		reach = end;
 	}

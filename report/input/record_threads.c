@@ -60,13 +60,14 @@ static int by_number(const void *a, const void *b)
 static void thread_fold(struct run_thread *thread,
 			const struct thread_record *record)
 {
-	thread->tid = record->tid;
 	if (record->name[0])
 		thread->name = record->name;
-	if (record->what == TRACE_THREAD_START)
+	/* Every piece of a run says that it starts. */
+	if (record->what == TRACE_THREAD_START && !thread->tid)
 		thread->start_tick = record->tick;
 	else if (record->what == TRACE_THREAD_END)
 		thread->end_tick = record->tick;
+	thread->tid = record->tid;
 }
 
 int records_finish_threads(struct records *records,

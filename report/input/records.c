@@ -12,18 +12,64 @@
 #include "report/event/run.h"
 #include "report/input/chunk.h"
 #include "report/input/cursor.h"
+#include "report/input/memprof.h"
 #include "report/source/source.h"
 
 /* Nanoseconds a tick that a clock can have: 100 GHz to 1 MHz. */
 static const double tick_ns_min = 0.01, tick_ns_max = 1000;
 
-void records_init(struct records *records, struct run *run,
-		  const struct source *source)
+void records_init(struct records *records, struct run *run)
 {
 	memset(records, 0, sizeof(*records));
 	records->run = run;
+}
+
+void records_begin_piece(struct records *records, const struct source *source)
+{
+	struct run *run = records->run;
+
 	records->source = source;
 	records->file = source->path;
+	records->piece = (struct run_piece){0};
+	records->has_process = false;
+	records->has_live = false;
+	records->has_end = false;
+	records->has_totals = false;
+	records->lost = 0;
+	run->end = RUN_END_MISSING;
+	run->end_status = -1;
+	run->events_declared = 0;
+	run->events_lost = 0;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void records_add_lost(struct records *records, uint64_t count)
+{
+	records->lost = sum(records->lost, count);
+}
+
+int records_end_piece(struct records *records)
+{
+	struct run *run = records->run;
+	struct run_piece *item = vec_push(&records->pieces);
+
+	if (!item)
+		return -ENOMEM;
+	records->piece.path = text_sanitize(&run->arena, records->file,
+					    strlen(records->file));
+	*item = records->piece;
+	/* END sums up what the LOST chunks and events say one by one. */
+	records->lost_sum =
+	    sum(records->lost_sum, records->lost > run->events_lost
+				       ? records->lost
+				       : run->events_lost);
+	records->declared = sum(records->declared, run->events_declared);
+	records->totals_missing |= !records->has_totals;
+	return item->path ? 0 : -ENOMEM;
 }
 
 void records_done(struct records *records)
@@ -32,6 +78,7 @@ void records_done(struct records *records)
 	vec_done(&records->modules);
 	vec_done(&records->unloads);
 	vec_done(&records->marks);
+	vec_done(&records->pieces);
 	records_done_files(records);
 }
 
@@ -151,6 +198,12 @@ static int add_process(struct records *records, const struct chunk *chunk,
 			     records->arch);
 	records->has_process = true;
 	records->has_live = flags & 2;
+	records->piece.start_tick = pair.tick;
+	if (records->has_start) {
+		records_add_pair(records, pair);
+		return 0;
+	}
+	records->has_start = true;
 	run->has_free_stacks = flags & 1;
 	run->pid = pid;
 	run->first_tick = pair.tick;
@@ -177,23 +230,17 @@ static void too_short(struct records *records, const struct chunk *chunk)
 static void add_piece(struct records *records, const struct chunk *chunk,
 		      struct cursor *cursor)
 {
-	struct run_piece piece = { .is_known = true };
+	struct run_piece piece = records->piece;
 	struct run *run = records->run;
 
-	piece.trace_id = run->piece.trace_id;
-	piece.run_id = cursor_u64(cursor);
-	piece.previous_id = cursor_u64(cursor);
-	piece.parent_run = cursor_u64(cursor);
-	piece.index = cursor_u32(cursor);
-	piece.why = cursor_u8(cursor);
-	piece.has_gap = cursor_u8(cursor) & TRACE_PIECE_GAP;
+	memprof_read_piece(&piece, cursor);
 	if (cursor->failed)
 		too_short(records, chunk);
-	else if (run->piece.is_known)
+	else if (records->piece.is_known)
 		findings_add(&run->damage, records->file, chunk->offset,
 			     "a second PIECE chunk is ignored");
 	else
-		run->piece = piece;
+		records->piece = piece;
 }
 
 static void add_clock(struct records *records, const struct chunk *chunk,
@@ -290,6 +337,7 @@ static int add_end(struct records *records, const struct chunk *chunk,
 	}
 	if (pair.tick) {
 		records_add_pair(records, pair);
+		records->piece.end_tick = pair.tick;
 		if (pair.tick > run->last_tick)
 			run->last_tick = pair.tick;
 	}
@@ -363,7 +411,7 @@ static void finish_process(struct records *records)
 {
 	struct run *run = records->run;
 
-	if (!records->has_process) {
+	if (!records->has_start) {
 		findings_add(&run->damage, records->file, DIAG_NO_OFFSET,
 			     "no PROCESS chunk can be read: the program, its "
 			     "arguments and the time of its start are not "
@@ -380,18 +428,26 @@ static void finish_process(struct records *records)
 		run->exec_program = "";
 	if (!records->has_end)
 		run->end_status = -1;
-	/* END sums up what the LOST chunks and events say one by one. */
-	if (records->lost > run->events_lost)
-		run->events_lost = records->lost;
+	run->events_lost = records->lost_sum;
+	run->events_declared = records->totals_missing ? 0 : records->declared;
 }
 
 int records_finish(struct records *records, const uint32_t *lane_threads,
 		   size_t lane_thread_count)
 {
+	struct run *run = records->run;
+	size_t pieces = records->pieces.count;
 	int error;
 
 	finish_process(records);
 	finish_clock(records);
+	run->pieces = arena_array(&run->arena, pieces, sizeof(*run->pieces));
+	if (!run->pieces)
+		return -ENOMEM;
+	run->piece_count = pieces;
+	if (pieces)
+		memcpy(run->pieces, records->pieces.items,
+		       pieces * sizeof(*run->pieces));
 	error = records_finish_marks(records);
 	if (error)
 		return error;

@@ -13,9 +13,9 @@
 
 #include "report/core/kept.h"
 #include "report/core/module.h"
+#include "report/event/run.h"
 
 struct chunk;
-struct run;
 struct source;
 
 /* Texts of a hostile file are cut off here. */
@@ -42,9 +42,10 @@ struct thread_record {
 	const char *name;
 };
 
-/* One MODULE chunk.  @reach: highest end of it and all that start lower. */
+/* One MODULE chunk; @piece: by index.  @reach: highest end of it and all that start lower. */
 struct module_record {
 	struct module module;
+	uint32_t piece;
 	uint64_t offset;
 	uint64_t reach;
 };
@@ -52,6 +53,7 @@ struct module_record {
 /* One UNLOAD chunk. */
 struct unload_record {
 	uint32_t number;
+	uint32_t piece;
 	uint64_t tick;
 	uint64_t offset;
 };
@@ -89,6 +91,15 @@ struct records {
 	struct run *run;
 	const struct source *source;
 	const char *file;
+	struct run_piece piece; /* that chunks come from */
+	struct {
+		struct run_piece *items;
+		size_t count, capacity;
+	} pieces; /* the others, before it */
+	uint64_t declared;   /* events, in all pieces */
+	uint64_t lost_sum;   /* in all pieces, LOST events left out where not */
+	bool totals_missing; /* a piece did not count them */
+	bool has_start;      /* run->first_tick and what PROCESS says are known */
 	bool has_process;
 	bool has_live; /* PROCESS says that PATH.live was made */
 	bool has_end;
@@ -123,9 +134,13 @@ struct records {
 	bool texts_refused;
 };
 
-void records_init(struct records *records, struct run *run,
-		  const struct source *source);
+void records_init(struct records *records, struct run *run);
 void records_done(struct records *records);
+
+/* Chunks come from @source, the next piece of the run, from now on; and there
+   are no more of it. */
+void records_begin_piece(struct records *records, const struct source *source);
+int records_end_piece(struct records *records);
 
 /**
  * records_add() - take one definition chunk in
@@ -139,6 +154,9 @@ int records_add(struct records *records, const struct chunk *chunk,
 /* Return: sanitised text in the run's arena, "" once RECORDS_ARENA_MAX is
    reached; NULL when out of memory. */
 const char *records_text(struct records *records, const char *text, size_t len);
+
+/* More events that could not be recorded. */
+void records_add_lost(struct records *records, uint64_t count);
 
 /* A reading of the clocks, from wherever. */
 void records_add_pair(struct records *records, struct clock_pair pair);

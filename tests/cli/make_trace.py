@@ -94,9 +94,9 @@ def svarint(value):
     return varint((value << 1 ^ value >> 63) & MASK)
 
 
-def preamble(major, minor):
+def preamble(major, minor, piece=0):
     head = b"\x89MPROF\r\n" + struct.pack("<HHIQ", major, minor, 0x0A0B0C0D,
-                                          0x1122334455667788)
+                                          RUN_ID + piece)
     return head + struct.pack("<Q", xxh64(head))
 
 
@@ -107,9 +107,10 @@ def chunk(kind, payload, thread=0, first=START, last=None, events=0):
     return head + struct.pack("<Q", xxh64(head)) + payload
 
 
-def process():
-    return chunk(1, struct.pack("<IIBBBBIQQQ", 4242, 1, 2, 1, 12, 1, 2, START,
-                                START, REALTIME) +
+def process(seconds=0):
+    tick = round(seconds * 1e9)
+    return chunk(1, struct.pack("<IIBBBBIQQQ", 4242, 1, 2, 1, 12, 1, 2,
+                                START + tick, START + tick, REALTIME + tick) +
                  string("/opt/app/bin/app") + string("/opt/app") +
                  string("app") + string("--fast") + string("0.1.0"))
 
@@ -125,14 +126,17 @@ def module(number, flags, start, size, path):
 class Events:
     """The stateful coding of an EVENTS payload."""
 
-    def __init__(self):
+    def __init__(self, first=0, last=float("inf")):
+        self.span = first, last
         self.data = b""
         self.count = 0
         self.stack = []
         self.tick = START
         self.address = 0
 
-    def add(self, kind, seconds, stack, *body):
+    def add(self, kind, seconds, stack, *fields):
+        if not self.span[0] <= seconds < self.span[1]:
+            return
         tick = START + round(seconds * 1e9)
         kept = 0
         while (kept < min(len(stack), len(self.stack)) and
@@ -144,18 +148,25 @@ class Events:
         for frame in stack[kept:]:
             out += svarint(frame - previous)
             previous = frame
-        self.data += out + b"".join(body)
+        self.data += out + b"".join(f() if callable(f) else f for f in fields)
         self.tick, self.stack = tick, stack
         self.count += 1
 
     def addr(self, address):
-        delta = address - self.address
-        self.address = address
-        return svarint(delta)
+        """A field: what it is depends on the events that come before."""
+        def field():
+            delta = address - self.address
+            self.address = address
+            return svarint(delta)
+        return field
 
 
-def events():
-    e = Events()
+PIECES = {None: (0, 10), 0: (0, 4.5), 1: (4.5, 6.5), 2: (6.5, 10)}
+RUN_ID = 0x1122334455667788
+
+
+def events(span):
+    e = Events(*span)
     a, b, c, d, g, f, moved = (0x10000 + i * 0x10000 for i in range(7))
     setup, parse = [MAIN, SETUP], [MAIN, LOAD, PARSE]
     slack = varint(SLACK)
@@ -180,10 +191,19 @@ def thread():
                   string("app")))
 
 
-def end(count):
-    return chunk(8, struct.pack("<IiQQQQQQ", 1, 3, END, END,
-                                REALTIME + END - START, count, 0, 9 << 20) +
-                 string(""), first=END)
+def end(count, is_last=True, tick=0):
+    how, status, tick = (1, 3, END) if is_last else (8, -1, tick)
+    return chunk(8, struct.pack("<IiQQQQQQ", how, status, tick, tick,
+                                REALTIME + tick - START, count, 0, 9 << 20) +
+                 string(""), first=tick)
+
+
+def piece(index, has_gap):
+    if index is None:
+        return b""
+    return chunk(12, struct.pack("<QQQIBBH", RUN_ID,
+                                 RUN_ID + index - 1 if index else 0, 0, index,
+                                 4 if index else 1, has_gap, 0))
 
 
 def mark(kind, seconds, text, value=0):
@@ -204,15 +224,23 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--version", default="1.0")
     parser.add_argument("--marks", action="store_true")
+    parser.add_argument("--piece", type=int, help="0: the events up to 4.0, "
+                        "1: those from 5.0 to 6.0, 2: those from 7.0 on")
+    parser.add_argument("--gap", action="store_true",
+                        help="the process ran unrecorded before the piece")
     options = parser.parse_args()
     major, minor = map(int, options.version.split("."))
-    e = events()
+    e = events(PIECES[options.piece])
+    is_last = options.piece in (None, 2)
     with open(options.file, "wb") as out:
-        out.write(preamble(major, minor) + process() + thread() +
+        out.write(preamble(major, minor, options.piece or 0) +
+                  process(PIECES[options.piece][0]) +
+                  piece(options.piece, options.gap) + thread() +
                   module(1, 1, APP, 0x10000, "/opt/app/bin/app") +
                   module(2, 0, LIB, 0x10000, "/opt/app/lib/libparse.so.1") +
                   chunk(2, e.data, 1, START, e.tick, e.count) +
-                  (marks() if options.marks else b"") + end(e.count))
+                  (marks() if options.marks else b"") +
+                  end(e.count, is_last, e.tick))
 
 
 if __name__ == "__main__":

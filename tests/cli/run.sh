@@ -100,6 +100,10 @@ make_inputs() {
 	cd "$work" || exit 1
 	python3 "$root/tests/cli/make_trace.py" t.dat
 	python3 "$root/tests/cli/make_trace.py" --marks marks.dat
+	for piece in 0 1 2; do
+		python3 "$root/tests/cli/make_trace.py" --piece $piece p$piece.dat
+	done
+	python3 "$root/tests/cli/make_trace.py" --piece 1 --gap gap1.dat
 	python3 "$root/tests/cli/make_trace.py" --version 3.0 newer.dat
 	python3 "$root/tests/cli/make_trace.py" --version 1.7 minor.dat
 	: >empty.dat
@@ -161,6 +165,7 @@ test_inputs() {
 
 test_text() {
 	test_marks
+	test_pieces
 	expect list memprof-report --list t.dat
 	expect check memprof-report --check t.dat
 	expect digest memprof-report -o report t.dat
@@ -201,6 +206,28 @@ test_marks() {
 	status 0 "grep -q 'mp-span-name[^>]*>load<' marked/timeline.svg"
 	status 0 "grep -q 'Marks and phases' marked/index.html"
 	status 0 "memprof-report --quiet -o unmarked t.dat && ! test -e unmarked/markers.json"
+}
+
+# A run in pieces is one run, whatever their order: the same answers as of one
+# file.
+test_pieces() {
+	local as
+	for as in "--view '' --as allocations" "--view '' --as groups" \
+		"--view '' --as tree" "--as timeline.json" \
+		"--view alive_at=peak --as folded"; do
+		status 0 "memprof-report $as -o whole.out t.dat"
+		status 0 "memprof-report $as -o pieces.out p2.dat p0.dat p1.dat"
+		same "pieces, $as" "$work/whole.out" "$work/pieces.out"
+	done
+	expect pieces memprof-report --check p1.dat p0.dat t.dat p2.dat
+	expect pieces-missing "memprof-report --as summary p2.dat p0.dat |
+		sed -n '/\"completeness\"/,/ ]/p'"
+	expect pieces-gap "memprof-report --as summary p0.dat gap1.dat |
+		sed -n '/\"completeness\"/,/ ]/p'"
+	expect two-runs memprof-report --as tree p0.dat t.dat
+	status 0 "memprof-report --quiet -o pieces p0.dat p1.dat p2.dat && test -s pieces/index.html"
+	status 0 "memprof-report --quiet -o runs p0.dat p1.dat p2.dat t.dat &&
+		test -s runs/p0.dat/index.html && test -s runs/t.dat/index.html"
 }
 
 # timeline QUERY WANTED - highest level of live bytes in each second, how many

@@ -250,8 +250,6 @@ static void traces_are_checked(void **state)
 	refuses("--extract d a/t b/t",
 		"the files of a/t and b/t would overwrite each other; give "
 		"each its own --extract");
-	refuses("--as tree a b",
-		"--as writes one trace's artifact; 2 traces given");
 }
 
 static void no_arguments_are_refused(void **state)

@@ -53,13 +53,15 @@ static void report_file(const char *path, const char *view,
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
 	struct spec spec = { 0 };
 	struct cli cli = { .mode = CLI_VIEW, .as = artifact_find(artifact) };
+	char *name = strdup(path);
 	struct pipeline pipeline;
 	struct sink sink;
 
+	assert_non_null(name);
 	assert_non_null(cli.as);
 	assert_int_equal(spec_view_parse(&spec, view, cli.as, &diag), 0);
 	memset(ret, 0, sizeof(*ret));
-	ret->error = pipeline_open(&pipeline, &cli, &spec, path, &diag);
+	ret->error = pipeline_open(&pipeline, &cli, &spec, &name, 1, &diag);
 	if (ret->error == 0)
 		ret->error = pipeline_run(&pipeline, &diag);
 	if (ret->error == 0) {
@@ -77,6 +79,7 @@ static void report_file(const char *path, const char *view,
 	}
 	diag_format(&diag, ret->text, sizeof(ret->text));
 	pipeline_close(&pipeline);
+	free(name);
 	spec_done(&spec);
 }
 
