@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/jit.h"
 
+#include <elf.h>
 #include <link.h>
 #include <string.h>
 #include <time.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tracer/compiler.h"
 #include "tracer/elf_symbol.h"
 #include "tracer/kept.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
+#include "tracer/pool.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
+#include "tracer/trace_file.h"
 
 enum {
 	DESCRIPTOR_MAX = 64,
 	OBJECT_COUNT_MAX = 65536,
+	KEPT_SLOTS = 2 * OBJECT_COUNT_MAX,
+	BUFFER_BYTES = 64 << 10,
 };
 
 #define OBJECT_BYTES_MAX (UINT64_C(64) << 20)
@@ -48,86 +57,185 @@ void jit_init(void)
 /* --- objects -------------------------------------------------------------- */
 
 /**
- * struct descriptors - where they are, one a module at most
+ * struct descriptor - the list of one module
+ * @at:    where it is
+ * @first: its first entry when it was last looked at
+ * @object, @bytes: of that
  */
-struct descriptors {
-	uintptr_t at[DESCRIPTOR_MAX];
-	size_t count;
+struct descriptor {
+	uintptr_t at;
+	uint64_t first;
+	uint64_t object;
+	uint64_t bytes;
 };
 
-/* Safety: the loader's list is locked.  Of dl_iterate_phdr(). */
+/**
+ * struct objects - what is known of all lists
+ * @lock:  one look at a time
+ * @items: one a module at most
+ * @mem:   this process's memory, while the lists are looked at
+ * @buf:   BUFFER_BYTES, from then on
+ * @kept:  hashes of what is in the trace: open addressing, KEPT_SLOTS
+ * @kept_count: of them
+ * @left:  bytes that may still be written
+ */
+static struct {
+	struct spinlock lock;
+	struct descriptor items[DESCRIPTOR_MAX];
+	size_t count;
+	int mem;
+	uint8_t *buf;
+	uint64_t *kept;
+	size_t kept_count;
+	uint64_t left;
+} objects = { .left = OBJECTS_BYTES_MAX };
+
+/* Safety: the loader's list and @lock are locked.  Of dl_iterate_phdr(). */
 static int find_descriptor(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct descriptors *found = arg;
 	uintptr_t at = elf_symbol_find(info, DESCRIPTOR_NAME,
 				       sizeof(struct jit_descriptor));
 
 	(void)size;
+	(void)arg;
 	if (at)
-		found->at[found->count++] = at;
-	return found->count == DESCRIPTOR_MAX;
+		objects.items[objects.count++] = (struct descriptor){.at = at};
+	return objects.count == DESCRIPTOR_MAX;
+}
+
+void jit_find(void)
+{
+	if (!spinlock_try(&objects.lock))
+		return;
+	objects.count = 0;
+	dl_iterate_phdr(find_descriptor, NULL);
+	spinlock_give(&objects.lock);
 }
 
 /* Safety: system call.  Reads memory that may not be there. */
-static bool read_memory(int mem, uint64_t addr, void *ret, size_t len)
+static bool read_memory(uint64_t addr, void *ret, size_t len)
 {
-	return SYS_CALL4(SYS_pread64, mem, ret, len, addr) == (long)len;
+	return SYS_CALL4(SYS_pread64, objects.mem, ret, len, addr) ==
+	       (long)len;
 }
 
-/* Safety: as jit_keep().  Takes from @left what it has written. */
-static void keep_object(int mem, const struct jit_entry *entry, uint64_t *left)
+/* Safety: @lock held.  Return: a number that other objects, and the same in
+   another trace, do not have; 0 where it cannot be read, or is none. */
+static uint64_t identify(const struct jit_entry *entry)
+{
+	const char *trace = trace_file_path();
+	uint64_t h = XXH64(trace, strlen(trace), entry->object);
+
+	for (uint64_t done = 0; done < entry->bytes; done += BUFFER_BYTES) {
+		uint64_t left = entry->bytes - done;
+		size_t len = left < BUFFER_BYTES ? (size_t)left : BUFFER_BYTES;
+
+		if (!read_memory(entry->object + done, objects.buf, len) ||
+		    (!done && (len < SELFMAG ||
+			       memcmp(objects.buf, ELFMAG, SELFMAG) != 0)))
+			return 0;
+		h = XXH64(objects.buf, len, h);
+	}
+	return h | 1;
+}
+
+/* Safety: @lock held.  Return: whether @key is new, and noted now. */
+static bool note(uint64_t key)
+{
+	size_t i = (size_t)(key >> 1) % KEPT_SLOTS;
+
+	if (objects.kept_count >= OBJECT_COUNT_MAX)
+		return false;
+	for (; objects.kept[i]; i = (i + 1) % KEPT_SLOTS)
+		if (objects.kept[i] == key)
+			return false;
+	objects.kept[i] = key;
+	objects.kept_count++;
+	return true;
+}
+
+/* Safety: @lock held. */
+static void keep_object(const struct jit_entry *entry)
 {
 	const struct kept object = {
 		.kind = TRACE_FILE_JIT_OBJECT,
 		.path = "",
 		.addr = entry->object,
 	};
+	uint64_t key;
 
 	if (!entry->bytes || entry->bytes > OBJECT_BYTES_MAX ||
-	    entry->bytes > *left)
+	    entry->bytes > objects.left)
 		return;
-	if (kept_write(&object, mem, entry->object, entry->bytes) == 0)
-		*left -= entry->bytes;
+	key = identify(entry);
+	if (key && note(key) &&
+	    kept_write(&object, objects.mem, entry->object, entry->bytes) == 0)
+		objects.left -= entry->bytes;
 }
 
-/* The list may be damaged, or changed by a thread that still runs.  Safety: as
-   jit_keep(). */
-static void keep_objects_of(int mem, uintptr_t at, uint64_t *left)
+/*
+ * New entries come to the front.  The list may be damaged, or changed by
+ * another thread meanwhile.
+ *
+ * Safety: @lock held.
+ */
+static void keep_list(struct descriptor *list, bool all)
 {
+	struct descriptor before = *list;
 	struct jit_descriptor head;
 	struct jit_entry entry;
 	uint64_t next;
 
-	if (!read_memory(mem, at, &head, sizeof(head)) || head.version != 1)
+	if (!read_memory(list->at, &head, sizeof(head)) || head.version != 1)
 		return;
-	next = head.first;
+	next = list->first = head.first;
 	for (int i = 0; next && i < OBJECT_COUNT_MAX; i++) {
-		if (!read_memory(mem, next, &entry, sizeof(entry)))
+		if (!read_memory(next, &entry, sizeof(entry)))
 			return;
-		keep_object(mem, &entry, left);
+		if (i == 0) {
+			list->object = entry.object;
+			list->bytes = entry.bytes;
+		}
+		if (!all && next == before.first &&
+		    entry.object == before.object &&
+		    entry.bytes == before.bytes)
+			return;
+		keep_object(&entry);
 		next = entry.next;
 	}
 }
 
-/* Safety: as jit_keep(). */
-static void keep_objects(void)
+/* Safety: @lock held. */
+static void keep_lists(bool all)
 {
-	uint64_t left = OBJECTS_BYTES_MAX;
-	struct descriptors found;
-	int mem;
-
-	found.count = 0;
-	dl_iterate_phdr(find_descriptor, &found);
-	if (!found.count)
+	if (!objects.buf)
+		objects.buf = pool_map(BUFFER_BYTES);
+	if (!objects.kept)
+		objects.kept = pool_map(KEPT_SLOTS * sizeof(*objects.kept));
+	if (!objects.buf || !objects.kept)
 		return;
-	mem = sys_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
-	for (size_t i = 0; mem >= 0 && i < found.count; i++)
-		keep_objects_of(mem, found.at[i], &left);
-	if (mem >= 0)
-		sys_close(mem);
-	else
-		log_line(LOG_WARN, "generated code has no names:",
-			 "/proc/self/mem", -mem);
+	objects.mem = sys_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+	if (objects.mem < 0)
+		return;
+	for (size_t i = 0; i < objects.count; i++)
+		keep_list(&objects.items[i], all);
+	sys_close(objects.mem);
+}
+
+/* Safety: as jit_poll(). */
+static void keep_objects(bool all)
+{
+	if (!objects.count ||
+	    !(all ? spinlock_take_bounded(&objects.lock)
+		  : spinlock_try(&objects.lock)))
+		return;
+	keep_lists(all);
+	spinlock_give(&objects.lock);
+}
+
+void jit_poll(void)
+{
+	keep_objects(false);
 }
 
 /* --- the perf map --------------------------------------------------------- */
@@ -186,7 +294,11 @@ static void keep_perf_map(void)
 
 void jit_keep(bool now)
 {
-	keep_objects();
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	keep_objects(true);
 	if (now || !is_launcher_near())
 		keep_perf_map();
+	sys_signals_restore(&signals);
 }

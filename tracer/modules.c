@@ -15,6 +15,7 @@
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/encode.h"
+#include "tracer/jit.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/output_name.h"
@@ -401,6 +402,7 @@ static void scan_locked(uint64_t dirty_tick)
 			dl_iterate_phdr(add_one, &scan);
 		if (scan.fresh && options.binaries)
 			keep_files();
+		jit_find();
 	}
 	modules.scan_tick = now;
 }
@@ -413,6 +415,7 @@ void modules_scan(void)
 	if (spinlock_try(&modules.lock)) {
 		scan_locked(atomic_exchange(&modules_loader.dirty, 0));
 		spinlock_give(&modules.lock);
+		jit_poll();
 	}
 	sys_signals_restore(&signals);
 }

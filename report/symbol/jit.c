@@ -204,23 +204,23 @@ void jit_free(struct jit *jit)
 	free(jit);
 }
 
+/* Memory of code is used again: the last object counts. */
 static int find_in_objects(struct jit *jit, struct names *names, uint64_t addr,
 			   struct code_frames *ret)
 {
 	struct range_cursor cursor = range_table_seek(&jit->ranges, addr);
+	struct jit_object *last = NULL;
 	uint32_t number;
 
-	while (!ret->count &&
-	       range_table_next(&jit->ranges, addr, &cursor, &number)) {
-		struct jit_object *object = &jit->objects.items[number];
-
-		if (!object->image)
-			object->image = image_open_object(object->file, names);
-		if (!object->image ||
-		    image_find(object->image, names, addr, ret))
-			return -ENOMEM;
-	}
-	return 0;
+	while (range_table_next(&jit->ranges, addr, &cursor, &number))
+		if (!last || last < &jit->objects.items[number])
+			last = &jit->objects.items[number];
+	if (!last)
+		return 0;
+	if (!last->image)
+		last->image = image_open_object(last->file, names);
+	return last->image ? image_find(last->image, names, addr, ret)
+			   : -ENOMEM;
 }
 
 /* Runtimes write names for people; compilers, linker names. */

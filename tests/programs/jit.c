@@ -6,6 +6,8 @@
  *	jit none	by nothing
  *	jit link, pipe	by nothing; something else lies where the map would
  * "kill" as a second word: it ends by SIGKILL.  "stale": the map is of 1970.
+ * "busy kill", "busy forget": it does other things first; the latter then takes
+ * back what debuggers were told.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -185,6 +187,12 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 20; i++)
 		keep = second();
 	(void)keep;
+	for (int i = 0; i < 8000 && strcmp(end, "busy") == 0; i++)
+		free(malloc(100));
+	if (strcmp(end, "busy") == 0 && argc > 3)
+		end = argv[3];
+	if (strcmp(end, "forget") == 0)
+		__jit_debug_descriptor.first = NULL;
 	if (strcmp(end, "kill") == 0)
 		raise(SIGKILL);
 	return 0;

@@ -47,6 +47,7 @@ part_objects() {
 		gcc -O1 -fno-inline -g -ffreestanding -x c -c -o object.o -
 	objcopy --change-section-address .text=0x7f0000001000 object.o \
 		object-at-7f00
+	objcopy --redefine-sym alone=newer object-at-7f00 newer-at-7f00
 }
 
 # Stripped files and the places their debug information may be.

@@ -131,6 +131,46 @@ def objects_for_debuggers():
 
 
 @test
+def objects_that_are_gone():
+    """What was registered while the program worked is there once."""
+    for end in "kill", "forget":
+        for record in True, False:
+            run = jit("gdb", "busy", end, record=record)
+            check_equal([f["kind"] for f in run.trace.files],
+                        ["JIT object"] * 2)
+            check_equal(run.trace.damaged, 0)
+            check_equal(generated(run.path), OBJECT_NAMES)
+            run.done()
+
+
+@test
+def objects_of_a_compiler():
+    """LLVM's own, from its library."""
+    llvm, compiler = need("lli"), need("clang")
+    files = Files()
+    source = files.write("program.c", """
+        #include <stdlib.h>
+        void *volatile kept;
+        __attribute__((noinline)) void inner(int n) { kept = malloc(n); }
+        __attribute__((noinline)) void outer(int n)
+        { inner(n); kept = NULL; }
+        int main(void)
+        { for (int i = 0; i < 100; i++) outer(4711); return 3; }
+        """)
+    subprocess.run([compiler, "-O1", "-fno-omit-frame-pointer", "-S",
+                    "-emit-llvm", "-o", files.path("program.ll"), source],
+                   check=True)
+    run = Run([llvm, "-jit-kind=mcjit", "-frame-pointer=all",
+               files.path("program.ll")], must_trace=False)
+    check_equal(run.status, 3, run.stderr.decode())
+    out = report("--view", "size_min=4711&size_max=4711", "--as", "folded",
+                 run.path)
+    check(re.search(r"main;outer;inner 471100$", out, re.M), out)
+    run.done()
+    files.done()
+
+
+@test
 def no_names():
     run = jit("none")
     check_equal(run.trace.files, [])

@@ -280,6 +280,28 @@ static void test_relocatable_object(void **state)
 	keeping_done(&keeping);
 }
 
+static void test_last_object_counts(void **state)
+{
+	struct keeping first, second;
+	struct kept_file files[2];
+	struct subject subject;
+
+	(void)state;
+	keep_fixture(&first, KEPT_JIT_OBJECT, "", "object-at-7f00");
+	keep_fixture(&second, KEPT_JIT_OBJECT, "", "newer-at-7f00");
+	for (int round = 0; round < 2; round++) {
+		files[round] = first.file;
+		files[!round] = second.file;
+		subject_open(&subject, "chain", NULL, NULL, 0);
+		symbols_set_run(subject.symbols, files, 2, 0, 0, 0);
+		assert_generated(&subject, 0x7f0000001000,
+				 round ? "alone" : "newer", "[jit]");
+		subject_close(&subject);
+	}
+	keeping_done(&first);
+	keeping_done(&second);
+}
+
 /* Every byte of an object changed, and every length. */
 static void test_damaged_object(void **state)
 {
@@ -360,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_perf_map),
 		cmocka_unit_test(test_object_with_lines),
 		cmocka_unit_test(test_relocatable_object),
+		cmocka_unit_test(test_last_object_counts),
 		cmocka_unit_test(test_damaged_object),
 		cmocka_unit_test(test_map_outside_of_trace),
 	};
