@@ -39,12 +39,13 @@ static int open_map(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
 				O_NOFOLLOW);
+	uid_t user = geteuid();
 	struct stat st;
 
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (st.st_uid == geteuid() || st.st_uid == 0) &&
+	    (!user || st.st_uid == user || !st.st_uid) &&
 	    !is_before(&st.st_mtim, &started))
 		return fd;
 	close(fd);
