@@ -18,12 +18,19 @@ double run_seconds(const struct run *run, uint64_t tick)
 	return (double)(tick - run->first_tick) * run->tick_ns * 1e-9;
 }
 
-double run_span(const struct run *run, uint64_t from, uint64_t to)
+uint64_t run_span_ns(const struct run *run, uint64_t from, uint64_t to)
 {
 	double span = round(run_seconds(run, to) * 1e9) -
 		      round(run_seconds(run, from) * 1e9);
 
-	return span > 0 ? span / 1e9 : 0;
+	if (!(span > 0))
+		return 0;
+	return span < (double)UINT64_MAX ? (uint64_t)span : UINT64_MAX;
+}
+
+double run_span(const struct run *run, uint64_t from, uint64_t to)
+{
+	return (double)run_span_ns(run, from, to) / 1e9;
 }
 
 double run_duration(const struct run *run)

@@ -168,8 +168,11 @@ bool run_has_gap(const struct run *run, uint64_t from, uint64_t to);
 /* Return: seconds from the start of the run; negative never. */
 double run_seconds(const struct run *run, uint64_t tick);
 
-/* Return: seconds from @from to @to, 0 if @to is not later: the difference of
+/* Return: nanoseconds from @from to @to, 0 if @to is not later: the difference of
    both as they are written, rounded to nanoseconds. */
+uint64_t run_span_ns(const struct run *run, uint64_t from, uint64_t to);
+
+/* The same in seconds. */
 double run_span(const struct run *run, uint64_t from, uint64_t to);
 
 /* Return: length of the run in seconds. */

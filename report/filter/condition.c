@@ -95,15 +95,11 @@ static uint64_t depth_of(struct condition *condition,
 
 /* --- values of a record --- */
 
-static uint64_t ticks_between(uint64_t from, uint64_t to)
-{
-	return to > from ? to - from : 0;
-}
-
-/* What was never freed lived until the end of the run. */
+/* In nanoseconds, as reports write it.  What was never freed lived until the end
+   of the run. */
 static uint64_t lived(const struct run *run, uint64_t from, uint64_t to)
 {
-	return ticks_between(from, to == RECORD_NEVER ? run->last_tick : to);
+	return run_span_ns(run, from, to == RECORD_NEVER ? run->last_tick : to);
 }
 
 static uint64_t subject_value(struct condition *condition,

@@ -112,8 +112,7 @@ static int add_range(struct compiling *compiling,
 		return cannot_answer(compiling, term,
 				     "the trace does not hold usable sizes");
 	if (term->key->kind == KIND_DURATION)
-		value = moment_ticks(&term->value.time, run,
-				     is_min ? ROUND_UP : ROUND_DOWN);
+		value = moment_duration_ns(&term->value.time);
 	condition = condition_push(compiling, term, CONDITION_RANGE);
 	if (!condition)
 		return -ENOMEM;

@@ -41,11 +41,19 @@ static bool interval_holds(const struct group *group,
 			   const struct filter_term *term,
 			   const struct run *run)
 {
+	const struct time_point *time = &term->value.time;
 	bool is_min = term->key->test == TEST_MIN;
-	uint64_t interval = group->last_tick - group->first_tick;
-	uint64_t limit = moment_ticks(&term->value.time, run,
-				      is_min ? ROUND_UP : ROUND_DOWN);
+	uint64_t interval, limit;
 
+	if (time->kind == TIME_SHARE) {
+		interval = group->last_tick - group->first_tick;
+		limit = moment_share_ticks(time, run,
+					   is_min ? ROUND_UP : ROUND_DOWN);
+	} else {
+		interval = run_span_ns(run, group->first_tick,
+				       group->last_tick);
+		limit = moment_duration_ns(time);
+	}
 	return is_min ? interval >= limit : interval <= limit;
 }
 

@@ -51,12 +51,17 @@ static uint64_t share_ticks(const struct run *run, double share,
 	return whole_ticks(share * (double)span, 0, rounding);
 }
 
-uint64_t moment_ticks(const struct time_point *duration, const struct run *run,
-		      enum rounding rounding)
+uint64_t moment_share_ticks(const struct time_point *share,
+			    const struct run *run, enum rounding rounding)
 {
-	if (duration->kind == TIME_SHARE)
-		return share_ticks(run, duration->value, rounding);
-	return seconds_ticks(run, duration->value, rounding);
+	return share_ticks(run, share->value, rounding);
+}
+
+uint64_t moment_duration_ns(const struct time_point *duration)
+{
+	double ns = round(duration->value * 1e9);
+
+	return ns < (double)UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
 }
 
 static uint64_t after_start(const struct run *run, uint64_t ticks)

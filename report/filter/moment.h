@@ -42,8 +42,11 @@ struct moment moment_make_lower(const struct time_point *point,
 struct moment moment_make_upper(const struct time_point *point,
 				const struct filter_context *context);
 
-/* Ticks that a duration, or a share of the run, takes. */
-uint64_t moment_ticks(const struct time_point *duration, const struct run *run,
-		      enum rounding rounding);
+/* Nanoseconds of a duration in seconds, not below 0. */
+uint64_t moment_duration_ns(const struct time_point *duration);
+
+/* Ticks that a share of the run takes. */
+uint64_t moment_share_ticks(const struct time_point *share,
+			    const struct run *run, enum rounding rounding);
 
 #endif /* REPORT_FILTER_MOMENT_H */
