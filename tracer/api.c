@@ -73,7 +73,7 @@ static void write_mark(enum trace_mark_kind kind, uint64_t value,
 }
 
 /* Safety: as all here. */
-static void mark(enum trace_mark_kind kind, uint64_t value, const char *text)
+static void say(enum trace_mark_kind kind, uint64_t value, const char *text)
 {
 	uintptr_t guard;
 	uint64_t signals;
@@ -113,27 +113,27 @@ int memory_profiler_is_recording(void)
 
 void memory_profiler_mark(const char *text)
 {
-	mark(TRACE_MARK_TEXT, 0, text);
+	say(TRACE_MARK_TEXT, 0, text);
 }
 
 void memory_profiler_number(const char *name, uint64_t value)
 {
-	mark(TRACE_MARK_NUMBER, value, name);
+	say(TRACE_MARK_NUMBER, value, name);
 }
 
 void memory_profiler_phase_begin(const char *name)
 {
-	mark(TRACE_MARK_PHASE_BEGIN, 0, name);
+	say(TRACE_MARK_PHASE_BEGIN, 0, name);
 }
 
 void memory_profiler_phase_end(const char *name)
 {
-	mark(TRACE_MARK_PHASE_END, 0, name);
+	say(TRACE_MARK_PHASE_END, 0, name);
 }
 
 void memory_profiler_set_marker(uint32_t value)
 {
-	mark(TRACE_MARK_NUMBER, value, NULL);
+	say(TRACE_MARK_NUMBER, value, NULL);
 }
 
 /* Of the seed tools, where it served to make sample data. */

@@ -58,62 +58,62 @@ MEMPROF_API void memory_profiler_override_next_timestamp(uint64_t usec);
 /* Records from now on, into a new file, unless recording is on. */
 static __inline__ void memprof_start(void)
 {
-	void (*start)(void);
+	void (*memprof_found_)(void);
 
-	MEMPROF_FIND_(start, memory_profiler_start);
-	if (start)
-		start();
+	MEMPROF_FIND_(memprof_found_, memory_profiler_start);
+	if (memprof_found_)
+		memprof_found_();
 }
 
 /* Records no more; the file is complete.  What was recorded and is freed from
    now on counts as never freed. */
 static __inline__ void memprof_stop(void)
 {
-	void (*stop)(void);
+	void (*memprof_found_)(void);
 
-	MEMPROF_FIND_(stop, memory_profiler_stop);
-	if (stop)
-		stop();
+	MEMPROF_FIND_(memprof_found_, memory_profiler_stop);
+	if (memprof_found_)
+		memprof_found_();
 }
 
 /* Writes all that was recorded so far into the trace file, so that another
    process can read it there. */
 static __inline__ void memprof_flush(void)
 {
-	void (*sync)(void);
+	void (*memprof_found_)(void);
 
-	MEMPROF_FIND_(sync, memory_profiler_sync);
-	if (sync)
-		sync();
+	MEMPROF_FIND_(memprof_found_, memory_profiler_sync);
+	if (memprof_found_)
+		memprof_found_();
 }
 
 /* Return: 1 while this process is being recorded, else 0. */
 static __inline__ int memprof_is_recording(void)
 {
-	int (*is_recording)(void);
+	int (*memprof_found_)(void);
 
-	MEMPROF_FIND_(is_recording, memory_profiler_is_recording);
-	return is_recording ? is_recording() : 0;
+	MEMPROF_FIND_(memprof_found_, memory_profiler_is_recording);
+	return memprof_found_ ? memprof_found_() : 0;
 }
 
 /* Marks this moment.  @text is copied; 4096 bytes of it count. */
 static __inline__ void memprof_mark(const char *text)
 {
-	void (*mark)(const char *);
+	void (*memprof_found_)(const char *);
 
-	MEMPROF_FIND_(mark, memory_profiler_mark);
-	if (mark)
-		mark(text);
+	MEMPROF_FIND_(memprof_found_, memory_profiler_mark);
+	if (memprof_found_)
+		memprof_found_(text);
 }
 
 /* Marks this moment with a number: requests so far, the length of a queue. */
 static __inline__ void memprof_number(const char *name, uint64_t value)
 {
-	void (*number)(const char *, uint64_t);
+	void (*memprof_found_)(const char *, uint64_t);
 
-	MEMPROF_FIND_(number, memory_profiler_number);
-	if (number)
-		number(name, value);
+	MEMPROF_FIND_(memprof_found_, memory_profiler_number);
+	if (memprof_found_)
+		memprof_found_(name, value);
 }
 
 /*
@@ -123,20 +123,20 @@ static __inline__ void memprof_number(const char *name, uint64_t value)
  */
 static __inline__ void memprof_phase_begin(const char *name)
 {
-	void (*begin)(const char *);
+	void (*memprof_found_)(const char *);
 
-	MEMPROF_FIND_(begin, memory_profiler_phase_begin);
-	if (begin)
-		begin(name);
+	MEMPROF_FIND_(memprof_found_, memory_profiler_phase_begin);
+	if (memprof_found_)
+		memprof_found_(name);
 }
 
 static __inline__ void memprof_phase_end(const char *name)
 {
-	void (*end)(const char *);
+	void (*memprof_found_)(const char *);
 
-	MEMPROF_FIND_(end, memory_profiler_phase_end);
-	if (end)
-		end(name);
+	MEMPROF_FIND_(memprof_found_, memory_profiler_phase_end);
+	if (memprof_found_)
+		memprof_found_(name);
 }
 
 #ifdef __cplusplus

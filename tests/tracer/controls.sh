@@ -30,10 +30,11 @@ if command -v clang >/dev/null; then
   build_phases clang -O2 -fno-pie -no-pie -o "$out/phases_clang"
 fi
 for language in c++ c++98 c89 c17; do
-  echo '#include "tracer/memprof.h"' | "$CC" -iquote "$here/../.." -x \
+  echo 'void mark(void), start(void), end(void);
+        #include "tracer/memprof.h"' | "$CC" -iquote "$here/../.." -x \
     "$(case $language in c++*) echo c++ ;; *) echo c ;; esac)" \
     $([ $language = c++ ] || echo -std=$language) -pedantic -Wall -Wextra \
-    -Wno-unused-function -Werror -fsyntax-only -
+    -Wshadow -Wno-unused-function -Werror -fsyntax-only -
 done
 
 PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/env python3 "$here/test_controls.py" \
