@@ -390,7 +390,10 @@ put_free(struct thread *th, enum trace_event_kind kind, uintptr_t addr,
 		*cur.p++ = addr;
 		commit(&cur);
 	}
-	tls.last_freed = addr;
+	if (UNLIKELY(tls.last_block == addr))
+		tls.last_block = 0; /* an allocator has used it inside a call */
+	if (UNLIKELY(tls.releasing == addr))
+		tls.releasing = 0;
 	tls.serial++;
 	leave();
 }

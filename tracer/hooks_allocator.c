@@ -31,6 +31,7 @@
  * @caller: return address
  * @tick:   before
  * @serial: of the thread, before
+ * @released: a nested call has recorded the release
  */
 struct call {
 	const struct site *site;
@@ -38,6 +39,7 @@ struct call {
 	uintptr_t caller;
 	uint64_t tick;
 	uint64_t serial;
+	bool released;
 };
 
 /* Safety: pure.  Return: argument @i, or @otherwise where there is none. */
@@ -137,7 +139,7 @@ static void record_free(const struct call *call, uintptr_t p)
 {
 	bool deletes = call->site->form->deed == DELETES;
 
-	if (!p || (tls.serial != call->serial && tls.last_freed == p))
+	if (!p || call->released)
 		return;
 	event_free_at(deletes ? TRACE_EVENT_DELETE : TRACE_EVENT_FREE, p,
 		      call->tick, call->caller);
@@ -242,13 +244,19 @@ hooks_allocator_call(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
 	};
 	bool is_operator =
 	    site->form->deed == NEWS || site->form->deed == DELETES;
+	uintptr_t old = get_argument(&call, site->form->old, 0);
+	uintptr_t outer = tls.releasing;
 	uintptr_t ret;
 
 	if (tls.in_allocator || !state_on())
 		return original(a, b, c, d, e);
 	call.tick = clock_now();
 	tls.in_allocator = !is_operator;
+	tls.releasing = old;
 	ret = original(a, b, c, d, e);
+	call.released = tls.releasing != old;
+	if (!call.released || outer != old)
+		tls.releasing = outer;
 	tls.in_allocator = false;
 	if (!is_own_call(call.caller))
 		record(&call, ret);

@@ -239,18 +239,22 @@ static void *call_new(struct operator* op, size_t size, uintptr_t a,
 static void call_delete(struct operator* op, void *p, uintptr_t a, uintptr_t b,
 			uintptr_t caller)
 {
-	uint64_t serial = tls.serial;
 	void *function = find(op, caller);
 	uint64_t tick = state_on() ? clock_now() : 0;
+	uintptr_t outer = tls.releasing;
+	bool recorded;
 
 	if (!function) {
 		free(p);
 		return;
 	}
 	tls.operator_pc = (uintptr_t)function;
+	tls.releasing = (uintptr_t)p;
 	((delete_function *)(uintptr_t)function)(p, a, b);
-	if (p && state_on() &&
-	    (tls.serial == serial || tls.last_freed != (uintptr_t)p))
+	recorded = tls.releasing != (uintptr_t)p;
+	if (!recorded || outer != (uintptr_t)p)
+		tls.releasing = outer;
+	if (p && state_on() && !recorded)
 		event_free_at(TRACE_EVENT_DELETE, (uintptr_t)p, tick, caller);
 }
 

@@ -26,6 +26,7 @@ enum {
 	MODULE_MAX = 16384,
 	SEGMENT_MAX = 64,
 	BUILD_ID_MAX = 64,
+	CHANGING_MAX = 100000,
 };
 
 struct loader modules_loader;
@@ -407,13 +408,39 @@ static void scan_locked(uint64_t dirty_tick)
 	modules.scan_tick = now;
 }
 
+#pragma weak _r_debug
+
+/*
+ * Whether the loader is between two lists: debuggers are told so.  A list that
+ * was looked at meanwhile is out of date without any further allocation.
+ *
+ * It says so for ever should it ever forget to take it back, hence a limit.
+ *
+ * Safety: lock held.
+ */
+static bool is_changing(void)
+{
+	static unsigned times;
+
+	if (!&_r_debug || *(volatile int *)&_r_debug.r_state == RT_CONSISTENT)
+		times = 0;
+	else
+		times++;
+	return times > 0 && times < CHANGING_MAX;
+}
+
 void modules_scan(void)
 {
 	uint64_t signals;
 
 	sys_signals_block(&signals);
-	if (spinlock_try(&modules.lock)) {
-		scan_locked(atomic_exchange(&modules_loader.dirty, 0));
+	if (spinlock_take_bounded(&modules.lock)) {
+		uint64_t dirty = atomic_exchange(&modules_loader.dirty, 0);
+		bool again = is_changing();
+
+		scan_locked(dirty);
+		if (again)
+			modules_loader.dirty = dirty ? dirty : modules.scan_tick;
 		spinlock_give(&modules.lock);
 		jit_poll();
 	}

@@ -48,12 +48,13 @@ void modules_mark_dirty(void);
 /**
  * modules_scan() - write MODULE and UNLOAD chunks for what has changed
  *
- * Gives up when another thread is scanning; the mark stays then.
+ * Gives up when another thread has been scanning for too long, as one does that
+ * waits for what the caller holds; the mark stays then.
  *
  * Safety: before start-up: once the trace is open.  Signal handler: inside
  *         the guard.  After fork: never.  Not while the caller is the loader:
  *         its list may be half changed.  Allocates: mmap.  Locks: the
- *         loader's list, its own with trylock.  errno: preserved.
+ *         loader's list, its own for a bounded time.  errno: preserved.
  */
 void modules_scan(void);
 

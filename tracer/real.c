@@ -10,9 +10,14 @@
 
 #if defined(__x86_64__)
 #define IS_X86_64 1
+#define VERSION_FIRST "GLIBC_2.2.5"
+#define VERSION_C11 "GLIBC_2.16"
 #else
 #define IS_X86_64 0
+#define VERSION_FIRST "GLIBC_2.17"
+#define VERSION_C11 "GLIBC_2.17"
 #endif
+#define VERSION_REALLOCARRAY "GLIBC_2.26"
 
 enum {
 	CHUNKS_TO_CHECK = 64,
@@ -29,6 +34,16 @@ void *real_find(const char *name)
 	errno = saved;
 	tls_leave_internal(guard);
 	return p;
+}
+
+/* Safety: inside the guard.  Whether @p is in the C library. */
+static bool is_in_libc(const void *p)
+{
+	void *version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+	Dl_info info, libc_info;
+
+	return dladdr(p, &info) && version && dladdr(version, &libc_info) &&
+	       info.dli_fbase == libc_info.dli_fbase;
 }
 
 /*
@@ -54,12 +69,8 @@ static void check_usable_size(void)
  */
 static bool is_glibc(void)
 {
-	Dl_info libc_info;
-	void *version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
-
-	return IS_X86_64 && real.usable_size && version &&
-	       dladdr(version, &libc_info) &&
-	       libc_info.dli_fbase == real.malloc_base;
+	return IS_X86_64 && real.usable_size &&
+	       is_in_libc((void *)(uintptr_t)real.malloc);
 }
 
 COLD size_t real_ask_usable(void *p)
@@ -80,24 +91,42 @@ COLD size_t real_ask_usable(void *p)
 	return usable;
 }
 
+/*
+ * As the loader would have bound a program's call.  glibc's library of checking
+ * functions has them by their version only; other allocators without.
+ *
+ * Safety: inside the guard.
+ */
+static void *find_allocator(const char *name, const char *version)
+{
+	void *p = dlsym(RTLD_NEXT, name);
+	void *versioned = p && is_in_libc(p) ? dlvsym(RTLD_NEXT, name, version)
+					     : NULL;
+
+	return versioned ? versioned : p;
+}
+
+#define FIND_ALLOCATOR(member, name, version) \
+	(*(void **)(void *)&real.member = find_allocator((name), (version)))
+
 #define FIND(member, name) \
 	(*(void **)(void *)&real.member = dlsym(RTLD_NEXT, (name)))
 
 /* Safety: inside the guard. */
 static void find_all(void)
 {
-	FIND(calloc, "calloc");
-	FIND(malloc, "malloc");
-	FIND(realloc, "realloc");
-	FIND(reallocarray, "reallocarray");
-	FIND(free, "free");
-	FIND(posix_memalign, "posix_memalign");
-	FIND(aligned_alloc, "aligned_alloc");
-	FIND(memalign, "memalign");
-	FIND(valloc, "valloc");
-	FIND(pvalloc, "pvalloc");
-	FIND(usable_size, "malloc_usable_size");
-	FIND(mallopt, "mallopt");
+	FIND_ALLOCATOR(calloc, "calloc", VERSION_FIRST);
+	FIND_ALLOCATOR(malloc, "malloc", VERSION_FIRST);
+	FIND_ALLOCATOR(realloc, "realloc", VERSION_FIRST);
+	FIND_ALLOCATOR(reallocarray, "reallocarray", VERSION_REALLOCARRAY);
+	FIND_ALLOCATOR(free, "free", VERSION_FIRST);
+	FIND_ALLOCATOR(posix_memalign, "posix_memalign", VERSION_FIRST);
+	FIND_ALLOCATOR(aligned_alloc, "aligned_alloc", VERSION_C11);
+	FIND_ALLOCATOR(memalign, "memalign", VERSION_FIRST);
+	FIND_ALLOCATOR(valloc, "valloc", VERSION_FIRST);
+	FIND_ALLOCATOR(pvalloc, "pvalloc", VERSION_FIRST);
+	FIND_ALLOCATOR(usable_size, "malloc_usable_size", VERSION_FIRST);
+	FIND_ALLOCATOR(mallopt, "mallopt", VERSION_FIRST);
 	FIND(mmap, "mmap64");
 	FIND(munmap, "munmap");
 	FIND(mremap, "mremap");

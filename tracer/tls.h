@@ -23,8 +23,10 @@ struct thread;
  * @thread:      stream the thread writes to, NULL before its first event
  * @guard:       0, or address of the tracer's frame; bit 0: internal use
  * @guard_check: return address of that frame, as it stands on the stack
- * @last_block:  address that the last recorded allocation returned
- * @last_freed:  address that the last recorded free released
+ * @last_block:  address that the last recorded allocation returned, 0 once it
+ *               is free
+ * @releasing:   block that a function like operator delete was called for, 0
+ *               once that is recorded
  * @serial:      counts recorded allocations and frees
  * @operator_pc: C++ operator that the tracer called last on this thread
  * @lost_nested: calls from signal handlers not yet reported as LOST
@@ -39,7 +41,7 @@ struct tls {
 	uintptr_t guard;
 	uintptr_t guard_check;
 	uintptr_t last_block;
-	uintptr_t last_freed;
+	uintptr_t releasing;
 	uint64_t serial;
 	uintptr_t operator_pc;
 	uint32_t lost_nested;

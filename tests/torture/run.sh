@@ -20,7 +20,10 @@ build_cxx() { "$CXX" -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@";
 # --- programs ----------------------------------------------------------------
 
 build_c -shared -fPIC -o "$out/libearly.so" "$src/early.c"
-for name in edges ordeal filtered; do
+build_c -shared -fPIC -DEARLY_SIZE=51000 -o "$out/liblater.so" "$src/early.c"
+build_c -shared -fPIC -DPLUGIN_SIZE=1 -o "$out/libalone.so" "$src/plugin.c"
+build_c -shared -fPIC -o "$out/nesting.so" "$src/nesting.c" -ldl
+for name in edges ordeal filtered namespaces; do
   build_c -Wno-use-after-free -o "$out/$name" "$src/$name.c" -ldl
 done
 build_cxx -o "$out/moments" "$src/moments.cpp" "$out/libearly.so" \

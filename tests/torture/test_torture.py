@@ -12,7 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "tracer"))
-# pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position,unused-import
+import real_programs
 from traced import (PROGRAMS, Run, Skip, as_truth, check, check_equal,
                     is_subsequence, run_tests, test, truth_events)
 
@@ -63,6 +64,54 @@ def every_moment_of_a_life():
         run.clean_order()
         run.only_end(1, 3)
         run.no_live_file()
+
+
+@test
+def libraries_that_come_and_go():
+    libraries = [os.path.join(PROGRAMS, name)
+                 for name in ("libearly.so", "liblater.so", "libalone.so")]
+    for run in same_as_untraced(["namespaces", *libraries]):
+        has_what_it_says(run)
+        run.clean_order()
+        for ev in run.trace.events:
+            for base, library in ((41000, libraries[0]),
+                                  (51000, libraries[1])):
+                if ev.kind == "malloc" and ev.size in (base + 1, base + 3):
+                    module = run.trace.find_module(ev.stack[-1], ev.tick)
+                    check_equal(module and module["path"], library, ev.size)
+        run.only_end(1, 0)
+
+
+@test
+def allocations_inside_allocators():
+    nesting = os.path.join(PROGRAMS, "nesting.so")
+    for argv, status in ((["moments"], 3), (["edges"], 0),
+                         (["ordeal", "threads:500"], 0)):
+        plain = Run(argv, traced=False)
+        run = Run(argv, preload=[nesting])
+        check_equal((run.status, run.stdout, run.stderr),
+                    (plain.status, plain.stdout, b""), argv)
+        has_what_it_says(run)
+        run.clean_order()
+        run.only_end(1, status)
+        check(run.sizes().count(49001) > 20, argv)
+        run.done()
+        plain.done()
+
+
+@test
+def checking_allocator_of_glibc():
+    library = "libc_malloc_debug.so.0"
+    for env in ({"MALLOC_CHECK_": "3"}, {"MALLOC_TRACE": "mtrace"}):
+        plain = Run(["edges"], env={**env, "LD_PRELOAD": library},
+                    traced=False)
+        run = Run(["edges"], env=env, preload=[library])
+        check_equal((run.status, run.stdout, run.stderr),
+                    (plain.status, plain.stdout, plain.stderr), env)
+        has_what_it_says(run)
+        run.clean_order()
+        run.done()
+        plain.done()
 
 
 @test
