@@ -17,6 +17,7 @@
 #include "tracer/clock.h"
 #include "tracer/helper.h"
 #include "tracer/queue.h"
+#include "tracer/smaps.h"
 #include "tracer/state.h"
 #include "tracer/thread.h"
 #include "tracer/tls.h"
@@ -88,6 +89,10 @@ struct trace_live_slot *live_slot(uint32_t index)
 void live_set_lost(enum trace_lost_reason reason, uint64_t count)
 {
 	(void)reason, (void)count;
+}
+
+void smaps_take_if_due(void)
+{
 }
 
 int chunk_write(const struct chunk *chunk)
