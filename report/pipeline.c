@@ -264,9 +264,10 @@ static int add_views(struct pipeline *pipeline, enum stage stage,
 
 		if (!belongs(pipeline, i, stage))
 			continue;
-		observer->record = view_add;
+		observer->records = view_add;
 		if (stage == STAGE_PEAK_SUMS) {
 			view_set_peak(pipeline->views[i], totals->peak_order);
+			observer->records = NULL;
 			observer->record = view_add_peak;
 		} else {
 			status = view_prepare(pipeline, i, diag);

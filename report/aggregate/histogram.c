@@ -33,18 +33,52 @@ static uint64_t lifetime_class_min_ns(unsigned class)
 	return power * factors[(class - 1) % 3];
 }
 
+static const uint64_t powers_of_ten[] = {
+	1,
+	10,
+	100,
+	1000,
+	10000,
+	100000,
+	1000000,
+	10000000,
+	100000000,
+	1000000000,
+	10000000000,
+	100000000000,
+	1000000000000,
+	10000000000000,
+	100000000000000,
+	1000000000000000,
+	10000000000000000,
+	100000000000000000,
+	1000000000000000000,
+	UINT64_C(10000000000000000000),
+};
+
+/* Return: digits of @value, which is not 0, but one.  1233 / 4096 is a little
+   more than log10(2): what the bits say is right or one too many. */
+static unsigned log10_of(uint64_t value)
+{
+	unsigned bits = 64 - (unsigned)__builtin_clzll(value);
+	unsigned digits = bits * 1233 >> 12;
+
+	return digits - (value < powers_of_ten[digits]);
+}
+
 static unsigned lifetime_class(uint64_t ns)
 {
-	uint64_t power = FIRST_BOUND_NS;
-	unsigned class = 1;
+	enum { FIRST_DIGITS = 2 }; /* log10_of(FIRST_BOUND_NS) */
+	unsigned decade;
+	uint64_t bound;
 
-	if (ns < power)
+	if (ns < FIRST_BOUND_NS)
 		return 0;
-	while (class + 3 < HISTOGRAM_LIFETIMES && ns / 10 >= power) {
-		power *= 10;
-		class += 3;
-	}
-	return class + (ns >= 2 * power) + (ns >= 5 * power);
+	decade = log10_of(ns) - FIRST_DIGITS;
+	if (decade >= HISTOGRAM_DECADES)
+		decade = HISTOGRAM_DECADES - 1;
+	bound = powers_of_ten[FIRST_DIGITS + decade];
+	return 1 + 3 * decade + (ns >= 2 * bound) + (ns >= 5 * bound);
 }
 
 static void class_add(struct histogram_class *class,

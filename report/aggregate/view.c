@@ -49,17 +49,20 @@ void view_free(struct view *view)
 	free(view);
 }
 
-int view_add(void *context, const struct record *record)
+/* Return: whether there are sums for as many groups. */
+static bool groups_cover(struct view *view, uint32_t group)
 {
-	struct view *view = context;
-	struct view_group *group;
-
-	if (!filter_match(view->filter, record))
-		return 0;
-	while (view->groups.count <= record->group)
+	while (view->groups.count <= group)
 		if (!vec_push(&view->groups))
-			return -ENOMEM;
-	group = &view->groups.items[record->group];
+			return false;
+	return true;
+}
+
+static void group_add(struct view *view, struct view_group *group,
+		      const struct record *record)
+{
+	bool is_leaked = record_is_leaked(record);
+
 	if (!group->count) {
 		view->totals.groups++;
 		group->stack = record->stack;
@@ -83,17 +86,62 @@ int view_add(void *context, const struct record *record)
 	}
 	view->totals.count++;
 	view->totals.bytes += record->size;
-	if (record_is_leaked(record)) {
+	if (is_leaked) {
 		group->leaked_count++;
 		group->leaked_bytes += record->size;
 		view->totals.leaked_count++;
 		view->totals.leaked_bytes += record->size;
 	}
+}
+
+/* Adds records[of[0 … count - 1]]. */
+static int view_take(struct view *view, const struct record *records,
+		     const filter_place *of, size_t count)
+{
+	enum { AHEAD = 4 };
+	int status = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record *record = &records[of[i]];
+
+		if (!groups_cover(view, record->group))
+			return -ENOMEM;
+		if (i + AHEAD < count) {
+			uint32_t next = records[of[i + AHEAD]].group;
+
+			if (next < view->groups.count)
+				__builtin_prefetch(&view->groups.items[next]);
+		}
+		group_add(view, &view->groups.items[record->group], record);
+	}
 	if (view->options.keep_histogram)
-		histogram_add(&view->histogram, view->options.run, record);
-	if (view->has_timeline && timeline_mark(&view->timeline, record))
-		return -ENOMEM;
-	return rows_add(&view->rows, record);
+		for (size_t i = 0; i < count; i++)
+			histogram_add(&view->histogram, view->options.run,
+				      &records[of[i]]);
+	for (size_t i = 0; status == 0 && view->has_timeline && i < count; i++)
+		status = timeline_mark(&view->timeline, &records[of[i]]);
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = rows_add(&view->rows, &records[of[i]]);
+	return status;
+}
+
+int view_add(void *context, const struct record *records, size_t count)
+{
+	struct view *view = context;
+	filter_place passing[FILTER_SELECT_MAX];
+	int status = 0;
+
+	while (status == 0 && count) {
+		size_t some = count < FILTER_SELECT_MAX ? count
+							: FILTER_SELECT_MAX;
+		size_t left = filter_select(view->filter, records, some,
+					    passing);
+
+		status = view_take(view, records, passing, left);
+		records += some;
+		count -= some;
+	}
+	return status;
 }
 
 int view_explain(const struct view *view, int status, struct diag *diag)

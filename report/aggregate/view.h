@@ -65,15 +65,15 @@ struct view *view_new(const struct view_options *options,
 		      struct filter *filter);
 void view_free(struct view *view);
 
-/* An engine_observer's record function; @context is a struct view. */
-int view_add(void *context, const struct record *record);
+/* An engine_observer's function for records; @context is a struct view. */
+int view_add(void *context, const struct record *records, size_t count);
 
 /* view_add() has failed with @status.  Return: @status, with a message in @diag
    where it came from the file of rows. */
 int view_explain(const struct view *view, int status, struct diag *diag);
 
 /* The same once the peak is known, for what was alive then: adds it to the sums
-   of these.  To be called after all calls of view_add(), for views of COST_PEAK
+   of these, one by one.  To be called after all calls of view_add(), for views of COST_PEAK
    and those with histograms.  @order: number of the event that reached the peak. */
 void view_set_peak(struct view *view, uint64_t order);
 int view_add_peak(void *context, const struct record *record);

@@ -17,6 +17,9 @@
 
 enum { PROGRESS_EVENTS = 100000, RECORD_BATCH = 128 };
 
+/* How many events ahead memory is asked for, see look_ahead(). */
+enum { AHEAD_SLOTS = 24, AHEAD_BLOCKS = 16, AHEAD_GROUPS = 8 };
+
 /**
  * struct engine_lane - what must be remembered between two events of a thread
  * @last_alloc:   address that the previous event allocated, 0 if it was
@@ -139,6 +142,8 @@ static void fill_chain(const struct engine *engine, struct record *record,
 	const struct chain *chain;
 
 	if (!slot) {
+		record->chain = 0;
+		record->chain_position = 0;
 		record->chain_length = 1;
 		record->chain_first_size = record->size;
 		record->chain_first_tick = record->alloc_tick;
@@ -156,6 +161,18 @@ static void fill_chain(const struct engine *engine, struct record *record,
 	record->chain_end_tick = chain->end.end_tick;
 }
 
+static int observer_show(const struct engine_observer *observer,
+			 const struct record *records, size_t count)
+{
+	int status = 0;
+
+	if (observer->records)
+		return observer->records(observer->context, records, count);
+	for (size_t i = 0; status == 0 && observer->record && i < count; i++)
+		status = observer->record(observer->context, &records[i]);
+	return status;
+}
+
 /* Shows the records that wait to be seen. */
 static int show_records(struct engine *engine)
 {
@@ -167,11 +184,9 @@ static int show_records(struct engine *engine)
 	for (size_t i = 0; i < engine->observer_count; i++) {
 		const struct engine_observer *observer = &engine->observers[i];
 
-		if (!observer->record)
-			continue;
-		for (size_t j = 0; status == 0 && j < count; j++)
-			status = observer->record(observer->context,
-						  &engine->records[j]);
+		if (status == 0)
+			status = observer_show(observer, engine->records,
+					       count);
 	}
 	engine->observe_ns += stopwatch_ns() - start;
 	return status;
@@ -189,25 +204,24 @@ static inline int observe_record(struct engine *engine,
 	if (engine->record_count == RECORD_BATCH)
 		status = show_records(engine);
 	record = &engine->records[engine->record_count++];
-	*record = (struct record){
-		.id = block->id,
-		.alloc_tick = block->alloc_tick,
-		.free_tick = end->tick,
-		.alloc_order = block->alloc_order,
-		.free_order = end->order,
-		.addr = block->addr,
-		.size = block->size,
-		.usable = block->usable,
-		.stack = block->stack,
-		.free_stack = end->stack,
-		.group = block->group,
-		.thread = block->thread,
-		.free_thread = end->thread,
-		.marker = block->marker,
-		.call = block->call,
-		.free_call = end->call,
-		.is_temporary = end->is_temporary,
-	};
+	/* One by one: a literal would be zeroed first. */
+	record->id = block->id;
+	record->alloc_tick = block->alloc_tick;
+	record->free_tick = end->tick;
+	record->alloc_order = block->alloc_order;
+	record->free_order = end->order;
+	record->addr = block->addr;
+	record->size = block->size;
+	record->usable = block->usable;
+	record->stack = block->stack;
+	record->free_stack = end->stack;
+	record->group = block->group;
+	record->thread = block->thread;
+	record->free_thread = end->thread;
+	record->marker = block->marker;
+	record->call = block->call;
+	record->free_call = end->call;
+	record->is_temporary = end->is_temporary;
 	fill_chain(engine, record, block->chain);
 	if (engine->peak.is_kept &&
 	    record->alloc_order <= engine->totals.peak_order)
@@ -423,6 +437,42 @@ static int handle_other(struct engine *engine, struct engine_lane *lane,
 	return status;
 }
 
+/* Asks for the memory that events to come will need: first where a table says
+   where it is, then what the table said. */
+static inline void look_ahead(const struct engine *engine,
+			      const struct event *events, size_t left)
+{
+	const struct groups *groups = &engine->groups;
+	const struct event *event = &events[AHEAD_SLOTS];
+	const struct live_block *block;
+
+	if (left <= AHEAD_SLOTS)
+		return;
+	live_prefetch(&engine->live, event->addr);
+	if (event->kind == EVENT_ALLOC &&
+	    event->stack < groups->of_stack_count)
+		__builtin_prefetch(&groups->of_stack[event->stack]);
+	event = &events[AHEAD_BLOCKS];
+	if (event->kind == EVENT_FREE) {
+		block = live_glance(&engine->live, event->addr);
+		if (block) {
+			__builtin_prefetch(block);
+			__builtin_prefetch((const char *)(block + 1) - 1);
+		}
+	}
+	event = &events[AHEAD_GROUPS];
+	if (event->kind == EVENT_FREE) {
+		block = live_glance(&engine->live, event->addr);
+		if (block && block->group < groups->count)
+			group_prefetch(&groups->items[block->group]);
+	} else if (event->kind == EVENT_ALLOC &&
+		   event->stack < groups->of_stack_count &&
+		   groups->of_stack[event->stack]) {
+		group_prefetch(
+			&groups->items[groups->of_stack[event->stack] - 1]);
+	}
+}
+
 static int handle_span(void *context, const struct event *events, size_t count,
 		       size_t lane_number)
 {
@@ -441,6 +491,7 @@ static int handle_span(void *context, const struct event *events, size_t count,
 		uint64_t begun = totals->allocated_count;
 		uint64_t ended = totals->freed_count + totals->overwritten;
 
+		look_ahead(engine, event, count - i);
 		if (event->kind == EVENT_ALLOC)
 			status = handle_alloc(engine, lane, event);
 		else if (event->kind == EVENT_FREE)
@@ -537,7 +588,8 @@ int engine_pass(struct engine *engine, const struct engine_observer *observers,
 	engine->has_record_observer = false;
 	engine->shows_begun = false;
 	for (size_t i = 0; i < observer_count; i++) {
-		engine->has_record_observer |= observers[i].record != NULL;
+		engine->has_record_observer |= observers[i].record != NULL ||
+					       observers[i].records != NULL;
 		engine->shows_begun |= observers[i].begun != NULL;
 	}
 	if (status == 0)
@@ -578,12 +630,9 @@ int engine_show_peak(struct engine *engine,
 {
 	int status = 0;
 
-	for (size_t i = 0; i < observer_count; i++)
-		for (size_t j = 0; status == 0 && observers[i].record &&
-				   j < engine->peak.count;
-		     j++)
-			status = observers[i].record(observers[i].context,
-						     &engine->peak.items[j]);
+	for (size_t i = 0; status == 0 && i < observer_count; i++)
+		status = observer_show(&observers[i], engine->peak.items,
+				       engine->peak.count);
 	return status;
 }
 

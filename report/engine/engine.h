@@ -35,6 +35,7 @@ struct stacks;
  *          once, some time after they finished, unless somebody has @begun
  * @begun:  an allocation when it is made; may be NULL.  Together with @record
  *          everything in the order of time.  Nothing is known of its end
+ * @records: instead of @record, for who is quicker with many at once
  * @event:  MMAP, MUNMAP, MREMAP, MALLOPT, RSS and MARKER events in order; may be NULL
  *
  * All return 0 or a negative errno, which ends the pass.
@@ -42,6 +43,8 @@ struct stacks;
 struct engine_observer {
 	void *context;
 	int (*record)(void *context, const struct record *record);
+	int (*records)(void *context, const struct record *records,
+		       size_t count);
 	int (*begun)(void *context, const struct live_block *block);
 	int (*event)(void *context, const struct event *event, uint32_t thread);
 };

@@ -81,6 +81,13 @@ static inline void group_note_peak(struct group *group, uint64_t epoch)
 	group->peak_count = group->allocated_count - group->freed_count;
 }
 
+static inline void group_prefetch(const struct group *group)
+{
+	__builtin_prefetch(group);
+	__builtin_prefetch((const char *)group + 64);
+	__builtin_prefetch((const char *)(group + 1) - 1);
+}
+
 /* Call once at the end, with the final epoch. */
 void groups_settle_peak(struct groups *groups, uint64_t epoch);
 

@@ -10,19 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVE_INITIAL = 1 << 12 };
-
-struct live_slot {
-	uint64_t addr;
-	uint32_t block; /* index + 1, 0: free */
-};
-
-static uint32_t live_hash(uint64_t addr)
-{
-	uint64_t h = (addr >> 4 ^ addr << 60) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint32_t)(h >> 32);
-}
+enum { LIVE_INITIAL_BITS = 12, LIVE_INITIAL = 1 << LIVE_INITIAL_BITS };
 
 int live_init(struct live_table *live)
 {
@@ -35,6 +23,7 @@ int live_init(struct live_table *live)
 	}
 	live->capacity = LIVE_INITIAL;
 	live->slot_mask = 2 * LIVE_INITIAL - 1;
+	live->slot_shift = 64 - LIVE_INITIAL_BITS - 1;
 	return 0;
 }
 
@@ -55,7 +44,7 @@ size_t live_bytes(const struct live_table *live)
 
 struct live_block *live_find(const struct live_table *live, uint64_t addr)
 {
-	uint32_t at = live_hash(addr) & live->slot_mask;
+	uint32_t at = live_home(addr, live->slot_shift);
 
 	while (live->slots[at].block) {
 		if (live->slots[at].addr == addr)
@@ -65,13 +54,13 @@ struct live_block *live_find(const struct live_table *live, uint64_t addr)
 	return NULL;
 }
 
-static void slot_put(struct live_slot *slots, uint32_t mask, uint64_t addr,
-		     uint32_t block)
+static void slot_put(struct live_table *live, uint64_t addr, uint32_t block)
 {
-	uint32_t at = live_hash(addr) & mask;
+	struct live_slot *slots = live->slots;
+	uint32_t at = live_home(addr, live->slot_shift);
 
 	while (slots[at].block)
-		at = (at + 1) & mask;
+		at = (at + 1) & live->slot_mask;
 	slots[at].addr = addr;
 	slots[at].block = block;
 }
@@ -82,6 +71,7 @@ static int live_grow(struct live_table *live)
 	uint32_t mask = capacity * 2 - 1;
 	struct live_block *blocks;
 	struct live_slot *slots;
+	struct live_table before;
 
 	if (live->capacity > UINT32_MAX / 8)
 		return -EOVERFLOW;
@@ -95,13 +85,15 @@ static int live_grow(struct live_table *live)
 	}
 	live->blocks = blocks;
 	live->capacity = capacity;
-	for (uint32_t i = 0; i <= live->slot_mask; i++)
-		if (live->slots[i].block)
-			slot_put(slots, mask, live->slots[i].addr,
-				 live->slots[i].block);
-	free(live->slots);
+	before = *live;
 	live->slots = slots;
 	live->slot_mask = mask;
+	live->slot_shift--;
+	for (uint32_t i = 0; i <= before.slot_mask; i++)
+		if (before.slots[i].block)
+			slot_put(live, before.slots[i].addr,
+				 before.slots[i].block);
+	free(before.slots);
 	return 0;
 }
 
@@ -123,7 +115,7 @@ struct live_block *live_add(struct live_table *live, uint64_t addr)
 	block = &live->blocks[index];
 	block->addr = addr;
 	block->group = 0;
-	slot_put(live->slots, live->slot_mask, addr, index + 1);
+	slot_put(live, addr, index + 1);
 	return block;
 }
 
@@ -134,7 +126,7 @@ static void slot_remove(struct live_table *live, uint32_t at)
 	uint32_t hole = at;
 
 	for (uint32_t i = (at + 1) & mask; slots[i].block; i = (i + 1) & mask) {
-		uint32_t home = live_hash(slots[i].addr) & mask;
+		uint32_t home = live_home(slots[i].addr, live->slot_shift);
 
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			slots[hole] = slots[i];
@@ -147,7 +139,7 @@ static void slot_remove(struct live_table *live, uint32_t at)
 void live_remove(struct live_table *live, struct live_block *block)
 {
 	uint32_t index = (uint32_t)(block - live->blocks);
-	uint32_t at = live_hash(block->addr) & live->slot_mask;
+	uint32_t at = live_home(block->addr, live->slot_shift);
 
 	while (live->slots[at].block != index + 1)
 		at = (at + 1) & live->slot_mask;

@@ -27,6 +27,11 @@ struct live_block {
 	uint8_t call;
 };
 
+struct live_slot {
+	uint64_t addr;
+	uint32_t block; /* index + 1, 0: free */
+};
+
 /**
  * struct live_table - open addressing over an array of blocks
  * @blocks:     @capacity of them, those in use scattered; a block's index
@@ -44,6 +49,7 @@ struct live_table {
 	uint32_t free_head;
 	struct live_slot *slots;
 	uint32_t slot_mask;
+	unsigned slot_shift; /* slot_mask == 2^(64 - slot_shift) - 1 */
 };
 
 /* Return: 0 or -ENOMEM. */
@@ -67,5 +73,38 @@ void live_remove(struct live_table *live, struct live_block *block);
    with NULL. */
 struct live_block *live_next(const struct live_table *live,
 			     const struct live_block *previous);
+
+/* Return: the slot where @addr is looked for first, of 2^(64 - @shift).  The
+   upper bits of the product: blocks at equal distances, as most are, are spread
+   evenly by those. */
+static inline uint32_t live_home(uint64_t addr, unsigned shift)
+{
+	uint64_t h = (addr >> 4 ^ addr << 60) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(h >> shift);
+}
+
+/*
+ * Of a program with many blocks, the table is not in the processor's cache.  Who
+ * knows which address comes soon can ask for its slot first, and for its block
+ * when the slot is there.
+ */
+static inline void live_prefetch(const struct live_table *live, uint64_t addr)
+{
+	__builtin_prefetch(&live->slots[live_home(addr, live->slot_shift)]);
+}
+
+/* Return: the block at @addr if it is where it was looked for first, else
+   NULL. */
+static inline struct live_block *live_glance(const struct live_table *live,
+					     uint64_t addr)
+{
+	const struct live_slot *slot =
+		&live->slots[live_home(addr, live->slot_shift)];
+
+	return slot->block && slot->addr == addr
+		       ? &live->blocks[slot->block - 1]
+		       : NULL;
+}
 
 #endif /* REPORT_ENGINE_LIVE_H */

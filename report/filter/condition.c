@@ -256,3 +256,43 @@ bool condition_match(struct condition *condition,
 {
 	return is_met(condition, context, record) != condition->is_negated;
 }
+
+/* Only the bounds are looked at anew for each record. */
+static size_t select_range(const struct condition *condition,
+			   const struct record *records, filter_place *of,
+			   size_t count)
+{
+	uint64_t span = condition->max - condition->min;
+	bool is_word = condition->subject == SUBJECT_LIFETIME_WORD;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct record *record = &records[of[i]];
+		uint64_t value =
+			is_word ? record_is_leaked(record) : record->size;
+		bool is_met = value - condition->min <= span;
+
+		of[kept] = of[i];
+		kept += is_met != condition->is_negated;
+	}
+	return kept;
+}
+
+size_t condition_select(struct condition *condition,
+			const struct filter_context *context,
+			const struct record *records, filter_place *of,
+			size_t count)
+{
+	size_t kept = 0;
+
+	if (condition->kind == CONDITION_RANGE &&
+	    condition->min <= condition->max &&
+	    (condition->subject == SUBJECT_LIFETIME_WORD ||
+	     condition->subject == SUBJECT_SIZE))
+		return select_range(condition, records, of, count);
+	for (size_t i = 0; i < count; i++) {
+		of[kept] = of[i];
+		kept += condition_match(condition, context, &records[of[i]]);
+	}
+	return kept;
+}

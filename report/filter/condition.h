@@ -72,6 +72,13 @@ bool condition_match(struct condition *condition,
 		     const struct filter_context *context,
 		     const struct record *record);
 
+/* Keeps those of records[of[0 … count - 1]] that condition_match() accepts.
+   Return: how many. */
+size_t condition_select(struct condition *condition,
+			const struct filter_context *context,
+			const struct record *records, filter_place *of,
+			size_t count);
+
 /* Return: searches of its regular expressions that were given up. */
 uint64_t condition_failures(const struct condition *condition);
 

@@ -539,6 +539,23 @@ bool filter_match(struct filter *filter, const struct record *record)
 	return true;
 }
 
+size_t filter_select(struct filter *filter, const struct record *records,
+		     size_t count, filter_place *ret)
+{
+	size_t left = count;
+
+	for (size_t i = 0; i < count; i++)
+		ret[i] = (filter_place)i;
+	for (size_t i = 0; i < filter->count && left; i++) {
+		size_t before = left;
+
+		left = condition_select(&filter->items[i], &filter->context,
+					records, ret, left);
+		filter->items[i].removed += before - left;
+	}
+	return left;
+}
+
 uint64_t filter_regex_failures(const struct filter *filter)
 {
 	uint64_t failures = filter->failures;

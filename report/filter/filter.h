@@ -278,6 +278,16 @@ void filter_free(struct filter *filter);
    filter_regex_failures() goes up. */
 bool filter_match(struct filter *filter, const struct record *record);
 
+/* Indices of records that are tested together. */
+typedef uint16_t filter_place;
+
+enum { FILTER_SELECT_MAX = 256 };
+
+/* filter_match() of @count records, at most FILTER_SELECT_MAX.  Return: how many
+   pass; their indices, rising, are in @ret, which has room for @count. */
+size_t filter_select(struct filter *filter, const struct record *records,
+		     size_t count, filter_place *ret);
+
 uint64_t filter_regex_failures(const struct filter *filter);
 
 /**
