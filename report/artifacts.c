@@ -14,18 +14,19 @@
 #include "report/aggregate/view.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
-#include "report/core/memory.h"
 #include "report/core/sink.h"
 #include "report/core/stopwatch.h"
 #include "report/core/tasks.h"
 #include "report/core/text.h"
 #include "report/core/vec.h"
+#include "report/file_task.h"
 #include "report/manifest.h"
 #include "report/output/artifact.h"
 #include "report/output/page.h"
 #include "report/pipeline.h"
 #include "report/spec.h"
 #include "report/symbol/symbol.h"
+#include "report/trees.h"
 
 enum { TOP_ROWS = 20, PAGE_MARKS = 100 };
 
@@ -35,6 +36,7 @@ enum { TOP_ROWS = 20, PAGE_MARKS = 100 };
  * @links: artifacts written
  * @files: all files, in the order they were asked for
  * @tasks: write them
+ * @trees: of all views; complete only after their tasks
  * @of_view: by view and subject, NULL until asked for
  */
 struct artifacts {
@@ -56,6 +58,7 @@ struct artifacts {
 		size_t capacity;
 	} files;
 	struct tasks *tasks;
+	struct trees trees;
 	const struct figure *(*of_view)[SUBJECT_COUNT];
 	const struct figure *timeline;
 	bool failed;
@@ -163,9 +166,9 @@ static const struct figure *figure_make(struct artifacts *artifacts,
 
 	switch (subject) {
 	case SUBJECT_FUNCTIONS:
-		return view_tree(view, scope, false);
+		return trees_get(&artifacts->trees, index, false);
 	case SUBJECT_LINES:
-		return view_tree(view, scope, true);
+		return trees_get(&artifacts->trees, index, true);
 	case SUBJECT_ALLOCATIONS:
 		return view_allocations(view, scope);
 	case SUBJECT_GROUPS:
@@ -206,85 +209,12 @@ static const struct figure *view_figure(struct artifacts *artifacts,
 	return *slot;
 }
 
-static int file_fail(struct diag *diag, const char *path, int error)
-{
-	return diag_set(diag, error, path, DIAG_NO_OFFSET, "cannot write: %s",
-			strerror(-error));
-}
-
-typedef int (*write_fn)(const void *format, const void *what, struct sink *out,
-			struct diag *diag);
-
-/* A larger buffer than the library's: a report can have a hundred megabytes. */
-enum { FILE_BUFFER_BYTES = 1 << 18 };
-
-/**
- * struct file_task - one file of the report, to be written by any thread; or by
- * the one that makes figures, where rows are made while they are written
- * @path, @temporary: the latter until it is complete
- * @write, @format, @what: what it holds
- * @has_rows: made while they are written
- * @wall_ns, @cpu_ns: what that took
- */
-struct file_task {
-	const char *name;
-	const char *path;
-	const char *temporary;
-	write_fn write;
-	const void *format;
-	const void *what;
-	bool has_rows;
-	uint64_t wall_ns;
-	uint64_t cpu_ns;
-};
-
-static int file_write(const struct file_task *task, FILE *file,
-		      struct diag *diag)
-{
-	char *buffer = malloc(FILE_BUFFER_BYTES);
-	struct sink sink;
-	int status, done;
-
-	if (buffer)
-		setvbuf(file, buffer, _IOFBF, FILE_BUFFER_BYTES);
-	sink_init_file(&sink, file);
-	status = task->write(task->format, task->what, &sink, diag);
-	done = sink_done(&sink);
-	if (fclose(file) && !done)
-		done = -errno;
-	free(buffer);
-	/* A library that was refused memory may have gone on without. */
-	if (status == 0 && memory_refused())
-		status = -ENOMEM;
-	if (status == 0 && done == 0 && rename(task->temporary, task->path))
-		done = -errno;
-	if (status || done)
-		unlink(task->temporary);
-	if (status == 0 && done)
-		status = file_fail(diag, task->path, done);
-	return status;
-}
-
-static int file_task_run(void *context, struct diag *diag)
-{
-	struct file_task *task = context;
-	uint64_t wall_ns = stopwatch_ns();
-	uint64_t cpu_ns = stopwatch_read(CLOCK_THREAD_CPUTIME_ID);
-	FILE *file = fopen(task->temporary, "wbe");
-	int status = file ? file_write(task, file, diag)
-			  : file_fail(diag, task->path, -errno);
-
-	task->wall_ns = stopwatch_ns() - wall_ns;
-	task->cpu_ns = stopwatch_read(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	return status;
-}
-
 /* One file is to be written, under a temporary name, and put in place: by
-   write_rows() if it @has_rows.  Return: 0 or -ENOMEM; how it went shows in
+   write_rows() if it NEEDS_ROWS.  Return: 0 or -ENOMEM; how it went shows in
    tasks_finish(). */
 static int write_file(struct artifacts *artifacts, const char *name,
-		      write_fn write, const void *format, const void *what,
-		      bool has_rows)
+		      file_write_fn write, const void *format,
+		      const void *what, enum file_needs needs)
 {
 	struct arena *arena = artifacts->pipeline->scope.arena;
 	struct file_task *task = arena_alloc(arena, sizeof(*task));
@@ -302,12 +232,15 @@ static int write_file(struct artifacts *artifacts, const char *name,
 		.write = write,
 		.format = format,
 		.what = what,
-		.has_rows = has_rows,
+		.needs = needs,
+		.tasks = artifacts->tasks,
+		.after = needs == NEEDS_TREES ? artifacts->trees.task_count : 0,
 	};
 	if (!task->path || !task->temporary)
 		return -ENOMEM;
-	return has_rows ? 0
-			: tasks_add(artifacts->tasks, file_task_run, task);
+	return needs == NEEDS_ROWS
+		       ? 0
+		       : tasks_add(artifacts->tasks, file_task_run, task);
 }
 
 /* Writes the files that are left to this thread, one after another; the others
@@ -317,7 +250,7 @@ static int write_rows(struct artifacts *artifacts, struct diag *diag)
 	int status = 0;
 
 	for (size_t i = 0; status == 0 && i < artifacts->files.count; i++)
-		if (artifacts->files.items[i]->has_rows)
+		if (artifacts->files.items[i]->needs == NEEDS_ROWS)
 			status = file_task_run(artifacts->files.items[i], diag);
 	return status;
 }
@@ -361,13 +294,17 @@ static int write_one(struct artifacts *artifacts, const char *view,
 	const char *name = view[0] ? arena_printf(arena, "%s.%s", view,
 						  format->suffix)
 				   : format->suffix;
+	enum file_needs needs = NEEDS_NOTHING;
 	int status;
 
 	if (!figure || !name)
 		return -ENOMEM;
+	if (figure->kind == FIGURE_TREE)
+		needs = NEEDS_TREES;
+	else if (figure->kind == FIGURE_TABLE && figure->table.source)
+		needs = NEEDS_ROWS;
 	status = write_file(artifacts, name, write_artifact, format, figure,
-			    figure->kind == FIGURE_TABLE &&
-				    figure->table.source);
+			    needs);
 	if (status == 0)
 		status = add_link(artifacts, view, title, format, name);
 	return status;
@@ -499,7 +436,7 @@ static int write_pages(struct artifacts *artifacts, struct page *page)
 	};
 	for (size_t i = 0; status == 0 && i < spec->page_count; i++)
 		status = write_file(artifacts, spec->pages[i]->file, write_page,
-				    spec->pages[i], page, false);
+				    spec->pages[i], page, NEEDS_TREES);
 	return status;
 }
 
@@ -561,7 +498,11 @@ static int write_all(struct artifacts *artifacts, struct page *page)
 	artifacts->of_view = arena_array(pipeline->scope.arena,
 					 pipeline->spec->view_count,
 					 sizeof(*artifacts->of_view));
+	/* Which says how many addresses were looked up for it. */
 	summary = artifacts->of_view ? summary_document(artifacts) : NULL;
+	status = trees_make(&artifacts->trees, pipeline, artifacts->tasks);
+	if (status)
+		return status;
 	status = summary ? write_trace_artifacts(artifacts, summary) : -ENOMEM;
 	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
 		status = write_view_artifacts(artifacts, i);
@@ -598,6 +539,7 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 	vec_done(&artifacts.list);
 	vec_done(&artifacts.links);
 	vec_done(&artifacts.files);
+	trees_done(&artifacts.trees);
 	return status;
 }
 
@@ -611,13 +553,17 @@ int artifacts_write_view(struct pipeline *pipeline,
 	const struct spec_view *view = pipeline->spec->views;
 	bool is_of_run = format->subject == SUBJECT_TIMELINE &&
 			 view->filter.count == 0 && !view->has_title;
-	const struct figure *figure =
-		is_of_run ? trace_timeline(&artifacts)
-			  : view_figure(&artifacts, 0, format->subject);
-	int status = figure && !artifacts.failed
-			     ? format->render(figure, out, diag)
-			     : -ENOMEM;
+	int status = trees_make(&artifacts.trees, pipeline, NULL);
+	const struct figure *figure = NULL;
 
+	if (status == 0)
+		figure = is_of_run ? trace_timeline(&artifacts)
+				   : view_figure(&artifacts, 0,
+						 format->subject);
+	status = figure && !artifacts.failed
+			 ? format->render(figure, out, diag)
+			 : -ENOMEM;
+	trees_done(&artifacts.trees);
 	vec_done(&artifacts.list);
 	return status;
 }

@@ -107,6 +107,7 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 		.symbols = pipeline->symbols,
 		.arena = &pipeline->arena,
 		.shown = &pipeline->shown,
+		.merged = &pipeline->merged,
 	};
 	return 0;
 }
@@ -482,6 +483,7 @@ void pipeline_close(struct pipeline *pipeline)
 		source_close(&pipeline->sources[i]);
 	free(pipeline->sources);
 	scope_stacks_done(&pipeline->shown);
+	merged_done(&pipeline->merged);
 	stacks_done(&pipeline->stacks);
 	arena_done(&pipeline->arena);
 	memset(pipeline, 0, sizeof(*pipeline));

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "report/aggregate/maps.h"
+#include "report/aggregate/merged.h"
 #include "report/aggregate/scope.h"
 #include "report/core/arena.h"
 #include "report/event/run.h"
@@ -52,6 +53,7 @@ struct pipeline {
 	struct arena arena;
 	struct scope scope;
 	struct scope_stacks shown;
+	struct merged merged;
 };
 
 /**

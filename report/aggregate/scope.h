@@ -15,6 +15,7 @@
 #include "report/figure/figure.h"
 
 struct engine;
+struct merged;
 struct run;
 struct stacks;
 struct symbol_frame;
@@ -37,6 +38,7 @@ struct scope_stacks {
  * struct scope - one finished trace; everything borrowed
  * @arena:  owns all figures
  * @shown:  scope_stacks_init() before, scope_stacks_done() after use
+ * @merged: of all trees with callers first
  */
 struct scope {
 	const struct run *run;
@@ -45,6 +47,7 @@ struct scope {
 	struct symbols *symbols;
 	struct arena *arena;
 	struct scope_stacks *shown;
+	struct merged *merged;
 };
 
 /* What a report starts with, and what is left of a stack beyond it. */

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack tree has a node for each return address; the figure has one for
- * each function below the same callers.  For every backtrace the path from the
- * root is mapped node by node, and each mapping is kept, so a shared prefix is
- * walked once.  A child's number is greater than its parent's, so one sweep
- * from the end adds up the totals.  No step recurses: stacks may be 65,536
- * deep.
+ * Of the nodes that all trees share, one tree has those that its backtraces go
+ * through, numbered in the order in which these reach them.  So a child's number
+ * is greater than its parent's, and one sweep from the end adds up the totals
+ * and links the siblings.  No step recurses: stacks may be 65,536 deep.
  */
 #include "report/aggregate/tree.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,219 +17,142 @@
 #include "report/event/stacks.h"
 #include "report/symbol/symbol.h"
 
+/* --- the nodes of backtraces --------------------------------------------- */
+
+/* The node of the way from the innermost function outwards, which no two stacks
+   share in the stack tree.  Return: as merged_stack(). */
+static uint32_t merge_callee(struct tree *tree, const struct scope *scope,
+			     uint32_t stack)
+{
+	const struct stacks_node *nodes = scope->stacks->nodes;
+	uint32_t at = 0;
+
+	for (uint32_t left = tree->depth_max; stack != STACKS_ROOT && left;
+	     stack = nodes[stack].parent, left--) {
+		uint64_t pc_key = nodes[stack].pc_key;
+		size_t count;
+		const struct symbol_frame *frames =
+			symbols_resolve(scope->symbols, pc_key, &count);
+
+		for (size_t i = 0; i < count && at != MERGED_NONE; i++)
+			at = merged_child(&tree->own, at, &frames[i], pc_key);
+		if (at == MERGED_NONE)
+			break;
+	}
+	return at;
+}
+
+static uint64_t frames_within(const struct tree *tree,
+			      const struct scope *scope, uint32_t depth)
+{
+	const struct stacks_node *nodes = scope->stacks->nodes;
+	uint64_t frames = 0;
+
+	for (size_t i = 0; i < tree->cost_count; i++) {
+		const struct tree_cost *cost = &tree->costs[i];
+		uint32_t own = cost->count ? nodes[cost->stack].depth : 0;
+
+		frames += own < depth ? own : depth;
+	}
+	return frames;
+}
+
+/* The largest depth with which all backtraces together stay in bounds. */
+static uint32_t depth_within(const struct tree *tree, const struct scope *scope)
+{
+	uint32_t low = 1, high = UINT32_MAX;
+
+	if (frames_within(tree, scope, high) <= TREE_FRAMES_MAX)
+		return high;
+	while (low + 1 < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (frames_within(tree, scope, middle) <= TREE_FRAMES_MAX)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int tree_begin(struct tree *tree, const struct scope *scope,
+	       struct tree_cost *costs, size_t cost_count,
+	       const struct tree_options *options)
+{
+	memset(tree, 0, sizeof(*tree));
+	tree->options = *options;
+	tree->costs = costs;
+	tree->cost_count = cost_count;
+	tree->depth_max = UINT32_MAX;
+	tree->merged = options->callees_first ? &tree->own : scope->merged;
+	if (options->callees_first)
+		tree->depth_max = depth_within(tree, scope);
+	tree->leaves = malloc((cost_count + 1) * sizeof(*tree->leaves));
+	if (!tree->leaves)
+		return -ENOMEM;
+	for (size_t i = 0; i < cost_count; i++) {
+		uint32_t stack = costs[i].stack, *leaf = &tree->leaves[i];
+
+		*leaf = 0;
+		if (!costs[i].count)
+			continue;
+		*leaf = options->callees_first
+				? merge_callee(tree, scope, stack)
+				: merged_stack(scope->merged, scope->stacks,
+					       scope->symbols, stack);
+		if (*leaf == MERGED_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void tree_done(struct tree *tree)
+{
+	free(tree->costs);
+	free(tree->leaves);
+	merged_done(&tree->own);
+	memset(tree, 0, sizeof(*tree));
+}
+
+/* --- the nodes of one tree ----------------------------------------------- */
+
 /**
  * struct tree_node - a node under construction
- * @key:   function or frame number
- * @frame: of all nodes that begin with one symbol frame, unless @has_own
+ * @own: @frame, if it is of this node only; else NULL
  */
 struct tree_node {
 	uint32_t parent;
-	uint32_t key : 31;
-	uint32_t has_own : 1;
-	struct figure_frame *frame;
 	uint64_t self_bytes, self_count;
-	uint64_t total_bytes, total_count;
+	const struct figure_frame *frame;
+	struct figure_frame *own;
 };
 
-struct tree {
-	const struct scope *scope;
-	const struct tree_options *options;
+/**
+ * struct growing - the nodes of one tree
+ * @of_line:     number + 1 by node of lines, 0 for none
+ * @of_function: the same by node of functions; NULL if lines decide
+ * @path:        of one backtrace, innermost first
+ */
+struct growing {
+	const struct merged *merged;
+	struct arena *arena;
+	bool by_count;
 	struct {
 		struct tree_node *items;
-		size_t count;
-		size_t capacity;
+		size_t count, capacity;
 	} nodes;
-	uint64_t *table; /* by (parent, key): hash << 32 | node, 0 is free */
-	uint32_t table_mask;
-	uint32_t *of_stack; /* figure node + 1 by stack node */
-	uint32_t depth_max; /* callees first: frames of a stack that are shown */
+	uint32_t *of_line;
+	uint32_t *of_function;
 	struct {
 		uint32_t *items;
-		size_t count;
-		size_t capacity;
+		size_t count, capacity;
 	} path;
-	struct { /* function number + 1 by frame id */
-		uint32_t *items;
-		size_t count;
-		size_t capacity;
-	} function_of_frame;
-	struct { /* first frame of each function */
-		const struct symbol_frame **items;
-		size_t count;
-		size_t capacity;
-	} functions;
-	uint32_t *function_table;
-	uint32_t function_mask;
-	struct shown_frame *shown; /* open addressing */
-	uint32_t shown_count;
-	uint32_t shown_mask;
 };
-
-/* A frame as figures show it, made once for all nodes. */
-struct shown_frame {
-	const struct symbol_frame *from; /* NULL in a free slot */
-	struct figure_frame *frame;
-};
-
-static uint32_t hash_pair(uint32_t a, uint32_t b)
-{
-	uint64_t h = ((uint64_t)a << 32 | b) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint32_t)(h >> 32);
-}
-
-static uint32_t hash_text(const char *text, uint32_t seed)
-{
-	uint32_t h = seed ^ UINT32_C(2166136261); /* FNV-1a */
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * UINT32_C(16777619);
-	return h;
-}
-
-static bool function_table_grow(struct tree *tree)
-{
-	uint32_t mask = tree->function_mask ? tree->function_mask * 2 + 1 : 1023;
-	uint32_t *table = calloc((size_t)mask + 1, sizeof(*table));
-
-	if (!table)
-		return false;
-	for (uint32_t i = 0; i < tree->functions.count; i++) {
-		const struct symbol_frame *frame = tree->functions.items[i];
-		uint32_t at = hash_text(frame->function,
-					hash_text(frame->module, 0)) & mask;
-
-		while (table[at])
-			at = (at + 1) & mask;
-		table[at] = i + 1;
-	}
-	free(tree->function_table);
-	tree->function_table = table;
-	tree->function_mask = mask;
-	return true;
-}
-
-/* Number + 1 of the function of @frame, 0 when out of memory. */
-static uint32_t function_intern(struct tree *tree,
-				const struct symbol_frame *frame)
-{
-	const struct symbol_frame **slot;
-	uint32_t at;
-
-	if (tree->functions.count * 2 >= tree->function_mask &&
-	    !function_table_grow(tree))
-		return 0;
-	at = hash_text(frame->function, hash_text(frame->module, 0)) &
-	     tree->function_mask;
-	for (; tree->function_table[at]; at = (at + 1) & tree->function_mask) {
-		const struct symbol_frame *other =
-			tree->functions.items[tree->function_table[at] - 1];
-
-		if (strcmp(other->function, frame->function) == 0 &&
-		    strcmp(other->module, frame->module) == 0)
-			return tree->function_table[at];
-	}
-	slot = vec_push(&tree->functions);
-	if (!slot)
-		return 0;
-	*slot = frame;
-	tree->function_table[at] = (uint32_t)tree->functions.count;
-	return (uint32_t)tree->functions.count;
-}
-
-/* What decides whether two frames are one node; 0 when out of memory. */
-static uint32_t frame_key(struct tree *tree, const struct symbol_frame *frame)
-{
-	uint32_t *slot;
-
-	if (tree->options->by_line)
-		return frame->id + 1;
-	while (tree->function_of_frame.count <= frame->id)
-		if (!vec_push(&tree->function_of_frame))
-			return 0;
-	slot = &tree->function_of_frame.items[frame->id];
-	if (!*slot)
-		*slot = function_intern(tree, frame);
-	return *slot;
-}
-
-static bool node_table_grow(struct tree *tree)
-{
-	uint32_t mask = tree->table_mask ? tree->table_mask * 2 + 1 : 4095;
-	uint64_t *table = calloc((size_t)mask + 1, sizeof(*table));
-
-	if (!table)
-		return false;
-	for (size_t i = 0; tree->table && i <= tree->table_mask; i++) {
-		uint64_t entry = tree->table[i];
-		uint32_t at = (uint32_t)(entry >> 32) & mask;
-
-		while (entry && table[at])
-			at = (at + 1) & mask;
-		if (entry)
-			table[at] = entry;
-	}
-	free(tree->table);
-	tree->table = table;
-	tree->table_mask = mask;
-	return true;
-}
-
-static struct shown_frame *shown_slot(struct shown_frame *slots, uint32_t mask,
-				      const struct symbol_frame *from)
-{
-	uint32_t at = (uint32_t)((uintptr_t)from *
-					 UINT64_C(0x9e3779b97f4a7c15) >>
-				 32) &
-		      mask;
-
-	while (slots[at].from && slots[at].from != from)
-		at = (at + 1) & mask;
-	return &slots[at];
-}
-
-static bool shown_grow(struct tree *tree)
-{
-	uint32_t mask = tree->shown_mask ? tree->shown_mask * 2 + 1 : 1023;
-	struct shown_frame *slots = calloc((size_t)mask + 1, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (size_t i = 0; tree->shown && i <= tree->shown_mask; i++)
-		if (tree->shown[i].from)
-			*shown_slot(slots, mask, tree->shown[i].from) =
-				tree->shown[i];
-	free(tree->shown);
-	tree->shown = slots;
-	tree->shown_mask = mask;
-	return true;
-}
-
-/* Return: what figures show of @from, which is the frame of several nodes; NULL
-   when out of memory. */
-static struct figure_frame *frame_show(struct tree *tree,
-				       const struct symbol_frame *from,
-				       uint64_t pc_key)
-{
-	struct shown_frame *slot;
-
-	if (tree->shown_count * 2 >= tree->shown_mask && !shown_grow(tree))
-		return NULL;
-	slot = shown_slot(tree->shown, tree->shown_mask, from);
-	if (slot->from)
-		return slot->frame;
-	slot->frame = scope_frame(tree->scope, from, pc_key);
-	if (!slot->frame)
-		return NULL;
-	slot->from = from;
-	tree->shown_count++;
-	return slot->frame;
-}
 
 /* A merged node shows what its frames have in common: @other is one more.
    Return: false when out of memory. */
-static bool frame_merge(struct tree *tree, struct tree_node *node,
-			const struct symbol_frame *other)
+static bool frame_merge(struct growing *growing, struct tree_node *node,
+			const struct figure_frame *other)
 {
 	const struct figure_frame *frame = node->frame;
 	bool same_file = frame->file == other->file ||
@@ -247,117 +168,123 @@ static bool frame_merge(struct tree *tree, struct tree_node *node,
 	if (merged.file == frame->file && merged.line == frame->line &&
 	    merged.is_inlined == frame->is_inlined)
 		return true;
-	if (!node->has_own)
-		node->frame = arena_alloc(tree->scope->arena, sizeof(merged));
-	if (!node->frame)
+	if (!node->own)
+		node->own = arena_alloc(growing->arena, sizeof(merged));
+	if (!node->own)
 		return false;
-	node->has_own = true;
-	*node->frame = merged;
+	*node->own = merged;
+	node->frame = node->own;
 	return true;
 }
 
-/* The child of @parent for @frame; 0 when out of memory. */
-static uint32_t node_child(struct tree *tree, uint32_t parent,
-			   const struct symbol_frame *frame, uint64_t pc_key)
+/* Return: number + 1 of a new node below that with the number + 1 @parent; 0 when
+   out of memory. */
+static uint32_t node_add(struct growing *growing, uint32_t parent,
+			 const struct figure_frame *frame)
 {
-	uint32_t key = frame_key(tree, frame);
-	uint32_t hash = hash_pair(parent, key), at;
-	struct tree_node *node;
-	uint64_t entry;
+	struct tree_node *node = vec_push(&growing->nodes);
 
-	if (!key || key >> 31 || (tree->nodes.count * 2 >= tree->table_mask &&
-		     !node_table_grow(tree)))
+	if (!node)
 		return 0;
-	at = hash & tree->table_mask;
-	for (; (entry = tree->table[at]) != 0;
-	     at = (at + 1) & tree->table_mask) {
-		node = &tree->nodes.items[(uint32_t)entry];
-		if (entry >> 32 == hash && node->parent == parent &&
-		    node->key == key)
-			return frame_merge(tree, node, frame) ? (uint32_t)entry
-							      : 0;
-	}
-	if (tree->nodes.count >= UINT32_MAX / 4 || !vec_push(&tree->nodes))
-		return 0;
-	node = &tree->nodes.items[tree->nodes.count - 1];
-	node->parent = parent;
-	node->key = key;
-	node->frame = frame_show(tree, frame, pc_key);
-	if (!node->frame)
-		return 0;
-	tree->table[at] =
-		(uint64_t)hash << 32 | (uint32_t)(tree->nodes.count - 1);
-	return (uint32_t)tree->nodes.count - 1;
+	node->parent = parent - 1;
+	node->frame = frame;
+	return (uint32_t)growing->nodes.count;
 }
 
-/* Figure node + 1 of stack node @stack, 0 when out of memory. */
-static uint32_t node_of_stack(struct tree *tree, uint32_t stack)
+/* Return: number + 1 of the node for the node of lines @at, whose parent's is
+   @parent; 0 when out of memory. */
+static uint32_t node_reach(struct growing *growing, uint32_t parent,
+			   uint32_t at)
 {
-	const struct stacks_node *nodes = tree->scope->stacks->nodes;
-	uint32_t at = 1;
+	const struct merged_line *line = &growing->merged->lines.items[at];
+	uint32_t *slot;
 
-	tree->path.count = 0;
-	for (; stack != STACKS_ROOT; stack = nodes[stack].parent) {
-		uint32_t *step;
+	if (!growing->of_function)
+		return node_add(growing, parent, line->frame);
+	slot = &growing->of_function[line->function];
+	if (!*slot)
+		*slot = node_add(growing, parent, line->frame);
+	else if (!frame_merge(growing, &growing->nodes.items[*slot - 1],
+			      line->frame))
+		return 0;
+	return *slot;
+}
 
-		if (tree->of_stack[stack]) {
-			at = tree->of_stack[stack];
-			break;
-		}
-		step = vec_push(&tree->path);
+/* Return: number + 1 of the node for the node of lines @leaf, which all nodes
+   above it are given as well; 0 when out of memory. */
+static uint32_t path_reach(struct growing *growing, uint32_t leaf)
+{
+	const struct merged_line *lines = growing->merged->lines.items;
+	uint32_t at;
+
+	growing->path.count = 0;
+	for (; !growing->of_line[leaf]; leaf = lines[leaf].parent) {
+		uint32_t *step = vec_push(&growing->path);
+
 		if (!step)
 			return 0;
-		*step = stack;
+		*step = leaf;
 	}
-	for (size_t i = tree->path.count; i-- > 0;) {
-		uint64_t pc_key = nodes[tree->path.items[i]].pc_key;
-		size_t count;
-		const struct symbol_frame *frames =
-			symbols_resolve(tree->scope->symbols, pc_key, &count);
-
-		while (count-- > 0) {
-			at = node_child(tree, at - 1, &frames[count], pc_key);
-			if (!at)
-				return 0;
-			at++;
-		}
-		tree->of_stack[tree->path.items[i]] = at;
+	at = growing->of_line[leaf];
+	for (size_t i = growing->path.count; at && i-- > 0;) {
+		leaf = growing->path.items[i];
+		at = node_reach(growing, at, leaf);
+		growing->of_line[leaf] = at;
 	}
 	return at;
 }
 
-static void tree_sum(struct tree *tree)
+static bool grow(struct growing *growing, const struct tree *tree)
 {
-	struct tree_node *nodes = tree->nodes.items;
+	const struct merged *merged = tree->merged;
 
-	for (size_t i = tree->nodes.count; i-- > 0;) {
-		nodes[i].total_bytes += nodes[i].self_bytes;
-		nodes[i].total_count += nodes[i].self_count;
-		if (i) {
-			nodes[nodes[i].parent].total_bytes +=
-				nodes[i].total_bytes;
-			nodes[nodes[i].parent].total_count +=
-				nodes[i].total_count;
-		}
+	growing->of_line =
+		calloc(merged->lines.count + 1, sizeof(*growing->of_line));
+	if (!tree->options.by_line)
+		growing->of_function = calloc(merged->functions.count + 1,
+					      sizeof(*growing->of_function));
+	if (!growing->of_line ||
+	    (!tree->options.by_line && !growing->of_function) ||
+	    !vec_push(&growing->nodes)) /* the root */
+		return false;
+	growing->of_line[0] = 1;
+	for (size_t i = 0; i < tree->cost_count; i++) {
+		const struct tree_cost *cost = &tree->costs[i];
+		uint32_t at;
+
+		if (!cost->count)
+			continue;
+		at = path_reach(growing, tree->leaves[i]);
+		if (!at)
+			return false;
+		growing->nodes.items[at - 1].self_bytes += cost->bytes;
+		growing->nodes.items[at - 1].self_count += cost->count;
 	}
+	return true;
 }
+
+/* --- sums and order ------------------------------------------------------ */
 
 static int compare_text(const char *a, const char *b)
 {
-	return strcmp(a ? a : "", b ? b : "");
+	return a == b ? 0 : strcmp(a ? a : "", b ? b : "");
 }
+
+struct sorting {
+	const struct figure_node *nodes;
+	bool by_count;
+};
 
 /* Siblings by falling cost; ties by name, then by number, which the
    order of the backtraces gives. */
 static int compare_nodes(const void *a, const void *b, void *context)
 {
-	const struct tree *tree = context;
+	const struct sorting *sorting = context;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct tree_node *x = &tree->nodes.items[i];
-	const struct tree_node *y = &tree->nodes.items[j];
-	bool by_count = tree->options->by_count;
-	uint64_t cost_x = by_count ? x->total_count : x->total_bytes;
-	uint64_t cost_y = by_count ? y->total_count : y->total_bytes;
+	const struct figure_node *x = &sorting->nodes[i];
+	const struct figure_node *y = &sorting->nodes[j];
+	uint64_t cost_x = sorting->by_count ? x->total_count : x->total_bytes;
+	uint64_t cost_y = sorting->by_count ? y->total_count : y->total_bytes;
 	int order;
 
 	if (cost_x != cost_y)
@@ -372,191 +299,99 @@ static int compare_nodes(const void *a, const void *b, void *context)
 	return order ? order : (i > j) - (i < j);
 }
 
-/* Return: all nodes but the root, siblings together and sorted, owned by the
-   caller; NULL when out of memory.  Most nodes have no siblings: there is
-   nothing to compare. */
-static uint32_t *tree_order(struct tree *tree)
+/* Adds up the totals and links siblings, the first ones first. */
+static void sum_and_link(const struct growing *growing,
+			 struct figure_node *nodes)
 {
-	const struct tree_node *nodes = tree->nodes.items;
-	size_t count = tree->nodes.count;
-	uint32_t *order = malloc(count * sizeof(*order));
-	uint32_t *ends = calloc(count + 1, sizeof(*ends));
+	for (size_t i = growing->nodes.count; i-- > 0;) {
+		const struct tree_node *from = &growing->nodes.items[i];
+		struct figure_node *node = &nodes[i];
+		struct figure_node *parent = &nodes[from->parent];
 
-	for (size_t i = 1; order && ends && i < count; i++)
-		ends[nodes[i].parent + 1]++;
-	for (size_t i = 1; order && ends && i <= count; i++)
-		ends[i] += ends[i - 1];
-	for (size_t i = 1; order && ends && i < count; i++)
-		order[ends[nodes[i].parent]++] = (uint32_t)i;
-	for (size_t i = 0, begin = 0; order && ends && i < count; i++) {
-		if (ends[i] - begin > 1)
-			qsort_r(order + begin, ends[i] - begin, sizeof(*order),
-				compare_nodes, tree);
-		begin = ends[i];
+		node->frame = from->frame;
+		node->self_bytes = from->self_bytes;
+		node->self_count = from->self_count;
+		node->total_bytes += from->self_bytes;
+		node->total_count += from->self_count;
+		if (i == 0)
+			break;
+		parent->total_bytes += node->total_bytes;
+		parent->total_count += node->total_count;
+		node->next_sibling = parent->first_child;
+		parent->first_child = (uint32_t)i;
 	}
-	if (!ends) {
-		free(order);
-		order = NULL;
-	}
-	free(ends);
-	return order;
 }
 
-/* Copies the nodes into the figure and links the sorted siblings. */
-static bool tree_emit(struct tree *tree, struct figure_tree *ret)
+/* Most nodes have no siblings: there is nothing to compare.  Return: false when
+   out of memory. */
+static bool sort_siblings(struct growing *growing, struct figure_node *nodes)
 {
-	size_t count = tree->nodes.count;
-	struct figure_node *nodes =
-		arena_array(tree->scope->arena, count, sizeof(*nodes));
-	uint32_t *order = tree_order(tree);
+	struct sorting sorting = { nodes, growing->by_count };
 
-	if (!nodes || !order) {
-		free(order);
-		return false;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		const struct tree_node *from = &tree->nodes.items[i];
+	for (size_t i = 0; i < growing->nodes.count; i++) {
+		uint32_t child = nodes[i].first_child, *slot;
 
-		nodes[i] = (struct figure_node){
-			.frame = from->frame,
-			.total_bytes = from->total_bytes,
-			.total_count = from->total_count,
-			.self_bytes = from->self_bytes,
-			.self_count = from->self_count,
-			.first_child = FIGURE_NO_NODE,
-			.next_sibling = FIGURE_NO_NODE,
-		};
-	}
-	for (size_t i = count - 1; i-- > 0;) {
-		struct figure_node *parent =
-			&nodes[tree->nodes.items[order[i]].parent];
-
-		nodes[order[i]].next_sibling = parent->first_child;
-		parent->first_child = order[i];
-	}
-	free(order);
-	ret->nodes = nodes;
-	ret->node_count = (uint32_t)count;
-	ret->by_count = tree->options->by_count;
-	ret->callees_first = tree->options->callees_first;
-	ret->cost_label = tree->options->cost_label;
-	return true;
-}
-
-/* The same for the way from the innermost function outwards, which no two
-   stacks share in the stack tree. */
-static uint32_t node_of_callee(struct tree *tree, uint32_t stack)
-{
-	const struct stacks_node *nodes = tree->scope->stacks->nodes;
-	uint32_t at = 1;
-
-	for (uint32_t left = tree->depth_max; stack != STACKS_ROOT && left;
-	     stack = nodes[stack].parent, left--) {
-		uint64_t pc_key = nodes[stack].pc_key;
-		size_t count;
-		const struct symbol_frame *frames =
-			symbols_resolve(tree->scope->symbols, pc_key, &count);
-
-		for (size_t i = 0; i < count; i++) {
-			at = node_child(tree, at - 1, &frames[i], pc_key);
-			if (!at)
-				return 0;
-			at++;
-		}
-	}
-	return at;
-}
-
-static uint64_t frames_within(const struct tree *tree,
-			      const struct tree_cost *costs, size_t cost_count,
-			      uint32_t depth)
-{
-	const struct stacks_node *nodes = tree->scope->stacks->nodes;
-	uint64_t frames = 0;
-
-	for (size_t i = 0; i < cost_count; i++) {
-		uint32_t own = costs[i].count ? nodes[costs[i].stack].depth : 0;
-
-		frames += own < depth ? own : depth;
-	}
-	return frames;
-}
-
-/* The largest depth with which all backtraces together stay in bounds. */
-static uint32_t depth_within(const struct tree *tree,
-			     const struct tree_cost *costs, size_t cost_count)
-{
-	uint32_t low = 1, high = UINT32_MAX;
-
-	if (frames_within(tree, costs, cost_count, high) <= TREE_FRAMES_MAX)
-		return high;
-	while (low + 1 < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (frames_within(tree, costs, cost_count, middle) <=
-		    TREE_FRAMES_MAX)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool tree_fill(struct tree *tree, const struct tree_cost *costs,
-		      size_t cost_count)
-{
-	if (!vec_push(&tree->nodes)) /* the root */
-		return false;
-	for (size_t i = 0; i < cost_count; i++) {
-		struct tree_node *node;
-		uint32_t at;
-
-		if (!costs[i].count)
+		if (child == FIGURE_NO_NODE ||
+		    nodes[child].next_sibling == FIGURE_NO_NODE)
 			continue;
-		at = tree->options->callees_first
-			     ? node_of_callee(tree, costs[i].stack)
-			     : node_of_stack(tree, costs[i].stack);
-		if (!at)
-			return false;
-		node = &tree->nodes.items[at - 1];
-		node->self_bytes += costs[i].bytes;
-		node->self_count += costs[i].count;
+		growing->path.count = 0;
+		for (; child != FIGURE_NO_NODE;
+		     child = nodes[child].next_sibling) {
+			slot = vec_push(&growing->path);
+			if (!slot)
+				return false;
+			*slot = child;
+		}
+		qsort_r(growing->path.items, growing->path.count,
+			sizeof(uint32_t), compare_nodes, &sorting);
+		child = FIGURE_NO_NODE;
+		for (size_t j = growing->path.count; j-- > 0;) {
+			nodes[growing->path.items[j]].next_sibling = child;
+			child = growing->path.items[j];
+		}
+		nodes[i].first_child = child;
 	}
-	tree_sum(tree);
 	return true;
 }
 
-struct figure *tree_compute(const struct scope *scope,
-			    const struct tree_cost *costs, size_t cost_count,
-			    const struct tree_options *options)
+/* Makes the nodes of the figure.  Return: NULL when out of memory. */
+static const struct figure_node *nodes_emit(struct growing *growing)
 {
-	struct tree tree = { .scope = scope, .options = options };
-	struct figure *figure = arena_alloc(scope->arena, sizeof(*figure));
-	bool done;
+	size_t count = growing->nodes.count;
+	struct figure_node *nodes =
+		arena_array(growing->arena, count, sizeof(*nodes));
 
-	tree.depth_max = UINT32_MAX;
-	if (options->callees_first)
-		tree.depth_max = depth_within(&tree, costs, cost_count);
-	tree.of_stack = calloc(scope->stacks->count, sizeof(*tree.of_stack));
-	done = figure && tree.of_stack && tree_fill(&tree, costs, cost_count) &&
-	       tree_emit(&tree, &figure->tree);
-	if (done && tree.depth_max < UINT32_MAX)
-		figure->caption = arena_printf(
-			scope->arena,
-			"The innermost %" PRIu32 " calls of each stack",
-			tree.depth_max);
-	if (done) {
-		figure->kind = FIGURE_TREE;
-		figure->id = options->id;
-		figure->title = options->title;
-	}
-	vec_done(&tree.nodes);
-	vec_done(&tree.path);
-	vec_done(&tree.function_of_frame);
-	vec_done(&tree.functions);
-	free(tree.table);
-	free(tree.of_stack);
-	free(tree.function_table);
-	free(tree.shown);
-	return done ? figure : NULL;
+	for (size_t i = 0; nodes && i < count; i++)
+		nodes[i].first_child = nodes[i].next_sibling = FIGURE_NO_NODE;
+	if (!nodes)
+		return NULL;
+	sum_and_link(growing, nodes);
+	return sort_siblings(growing, nodes) ? nodes : NULL;
+}
+
+int tree_finish(const struct tree *tree, struct arena *arena,
+		struct figure_tree *ret)
+{
+	struct growing growing = {
+		.merged = tree->merged,
+		.arena = arena,
+		.by_count = tree->options.by_count,
+	};
+	const struct figure_node *nodes = NULL;
+
+	if (grow(&growing, tree))
+		nodes = nodes_emit(&growing);
+	if (nodes)
+		*ret = (struct figure_tree){
+			.nodes = nodes,
+			.node_count = (uint32_t)growing.nodes.count,
+			.by_count = tree->options.by_count,
+			.callees_first = tree->options.callees_first,
+			.cost_label = tree->options.cost_label,
+		};
+	vec_done(&growing.nodes);
+	vec_done(&growing.path);
+	free(growing.of_line);
+	free(growing.of_function);
+	return nodes ? 0 : -ENOMEM;
 }

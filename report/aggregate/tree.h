@@ -3,6 +3,10 @@
  * Costs by backtrace, as a tree of functions: flamegraphs, folded stacks, ASCII
  * trees.
  *
+ * A tree is made in two steps.  The first finds the nodes of the backtraces; it
+ * needs names of functions, and so all trees are begun by one thread.  The
+ * second adds up and sorts; any thread may do it, many trees at once.
+ *
  * Layer: aggregate.
  */
 #ifndef REPORT_AGGREGATE_TREE_H
@@ -12,7 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct figure;
+#include "report/aggregate/merged.h"
+
+struct arena;
+struct figure_tree;
 struct scope;
 
 /* What one backtrace contributes; a backtrace with count 0 is left out. */
@@ -33,11 +40,9 @@ enum { TREE_FRAMES_MAX = 8000000 };
  * @by_count: the cost is the count, else bytes
  * @callees_first: from the innermost function outwards: children are callers.
  *            Every backtrace has a path of its own then, so with many deep ones
- *            the outermost callers are left out and the caption says so
+ *            the outermost callers are left out
  */
 struct tree_options {
-	const char *id;
-	const char *title;
 	const char *cost_label;
 	bool by_line;
 	bool by_count;
@@ -45,16 +50,42 @@ struct tree_options {
 };
 
 /**
- * tree_compute() - merge the backtraces by function
- * @costs: @cost_count of them
- *
- * Cost: O(nodes of the stack tree reached), each symbolised once; callees first
- *       O(frames of all backtraces), at most TREE_FRAMES_MAX.
- *
- * Return: a TREE figure, NULL when out of memory.
+ * struct tree - a tree that was begun
+ * @costs:  @cost_count of them, owned
+ * @leaves: their nodes of lines in @merged
+ * @merged: borrowed; @own if callees come first
+ * @depth_max: callees first: frames of a stack that are shown, UINT32_MAX if all
+ *          are
  */
-struct figure *tree_compute(const struct scope *scope,
-			    const struct tree_cost *costs, size_t cost_count,
-			    const struct tree_options *options);
+struct tree {
+	struct tree_options options;
+	struct tree_cost *costs;
+	size_t cost_count;
+	uint32_t *leaves;
+	const struct merged *merged;
+	struct merged own;
+	uint32_t depth_max;
+};
+
+/**
+ * tree_begin() - merge the backtraces
+ * @tree:  to be ended by tree_done() whatever the result
+ * @costs: @cost_count of them, from malloc(); @tree comes to own them
+ *
+ * Cost: O(nodes of the stack tree reached), each symbolised once for all trees;
+ *       callees first O(frames of all backtraces), at most TREE_FRAMES_MAX.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tree_begin(struct tree *tree, const struct scope *scope,
+	       struct tree_cost *costs, size_t cost_count,
+	       const struct tree_options *options);
+
+/* Adds up, once no more trees are begun.  @ret: owned by @arena.  Return: 0 or
+   -ENOMEM. */
+int tree_finish(const struct tree *tree, struct arena *arena,
+		struct figure_tree *ret);
+
+void tree_done(struct tree *tree);
 
 #endif /* REPORT_AGGREGATE_TREE_H */

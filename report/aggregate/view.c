@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/aggregate/tree.h"
 #include "report/aggregate/view_data.h"
 #include "report/core/units.h"
 #include "report/core/vec.h"
@@ -187,9 +186,8 @@ struct view_sums view_sums(const struct view *view)
 	return view->totals;
 }
 
-/* What removed everything, NULL if something passed or out of memory. */
-static const char *nothing_passed(const struct view *view,
-				  const struct scope *scope)
+const char *view_nothing_passed(const struct view *view,
+				const struct scope *scope)
 {
 	return view->totals.count ? NULL
 				  : filter_explain(view->filter, scope->arena);
@@ -228,89 +226,8 @@ bool view_nothing(const struct view *view, const struct scope *scope,
 	*ret = scope_note(scope,
 			  arena_printf(scope->arena, "view.%s.nothing",
 				       view->options.name),
-			  FIGURE_INFO, nothing_passed(view, scope));
+			  FIGURE_INFO, view_nothing_passed(view, scope));
 	return *ret != NULL;
-}
-
-static struct tree_cost group_cost(const struct view_group *group,
-				   enum cost cost)
-{
-	struct tree_cost result = { .stack = group->stack };
-
-	switch (cost) {
-	case COST_TEMPORARY:
-		result.bytes = group->temporary_bytes;
-		result.count = group->temporary_count;
-		break;
-	case COST_PEAK:
-		result.bytes = group->peak_bytes;
-		result.count = group->peak_count;
-		break;
-	case COST_LEAKED:
-		result.bytes = group->leaked_bytes;
-		result.count = group->leaked_count;
-		break;
-	case COST_BYTES:
-	case COST_COUNT:
-	case COST_KINDS:
-		result.bytes = group->bytes;
-		result.count = group->count;
-		break;
-	}
-	return result;
-}
-
-/* As in "Width: …, here and in all it calls". */
-static const char *const cost_labels[COST_KINDS] = {
-	[COST_BYTES] = "requested bytes",
-	[COST_COUNT] = "allocations",
-	[COST_TEMPORARY] = "temporary allocations",
-	[COST_PEAK] = "requested bytes alive at the peak",
-	[COST_LEAKED] = "requested bytes never freed",
-};
-
-/* A tree without cost of a view with matches is not one where nothing
-   matched. */
-static const char *no_cost_caption(const struct view *view,
-				   const struct scope *scope)
-{
-	char count[UNITS_TEXT_SIZE];
-
-	units_format_count(count, sizeof(count), view->totals.count);
-	return arena_printf(scope->arena, "%s allocation%s matched, but no %s",
-			    count, view->totals.count == 1 ? "" : "s",
-			    cost_labels[view->options.cost]);
-}
-
-const struct figure *view_tree(const struct view *view,
-			       const struct scope *scope, bool by_line)
-{
-	enum cost cost = view->options.cost;
-	const struct tree_options options = {
-		.id = arena_printf(scope->arena, "view.%s.%s",
-				   view->options.name,
-				   by_line ? "lines" : "tree"),
-		.title = view->options.title,
-		.cost_label = cost_labels[cost],
-		.by_line = by_line,
-		.by_count = cost == COST_COUNT || cost == COST_TEMPORARY,
-		.callees_first = view->options.direction == DIRECTION_CALLEES,
-	};
-	struct tree_cost *costs =
-		calloc(view->groups.count + 1, sizeof(*costs));
-	struct figure *figure;
-
-	if (!costs)
-		return NULL;
-	for (size_t i = 0; i < view->groups.count; i++)
-		costs[i] = group_cost(&view->groups.items[i], cost);
-	figure = tree_compute(scope, costs, view->groups.count, &options);
-	free(costs);
-	if (figure && !view->totals.count)
-		figure->caption = nothing_passed(view, scope);
-	else if (figure && !figure->tree.nodes[0].total_count)
-		figure->caption = no_cost_caption(view, scope);
-	return figure;
 }
 
 /* As scalars beside rows or points. */
@@ -347,7 +264,7 @@ const struct figure *view_series(const struct view *view,
 	*figure = *run;
 	figure->id = id;
 	figure->title = view->options.title;
-	figure->caption = nothing_passed(view, scope);
+	figure->caption = view_nothing_passed(view, scope);
 	if (!view->totals.count)
 		figure->series.point_count = 0;
 	return name_view(view, scope, figure) ? figure : NULL;
@@ -359,7 +276,7 @@ static const struct figure *histogram_finish(const struct view *view,
 {
 	if (!figure || !name_view(view, scope, figure))
 		return NULL;
-	figure->caption = nothing_passed(view, scope);
+	figure->caption = view_nothing_passed(view, scope);
 	return figure;
 }
 
@@ -430,7 +347,7 @@ struct figure *view_rows_describe(const struct view *view,
 	figure->scalar_count = 4;
 	units_format_count(shown, sizeof(shown), figure->table.row_count);
 	units_format_count(all, sizeof(all), total);
-	figure->caption = nothing_passed(view, scope);
+	figure->caption = view_nothing_passed(view, scope);
 	if (figure->table.row_count < total)
 		figure->caption = arena_printf(scope->arena, "%s of %s shown",
 					       shown, all);

@@ -103,10 +103,6 @@ struct view_sums view_sums(const struct view *view);
 const struct figure *view_summary(const struct view *view,
 				  const struct scope *scope);
 
-/* TREE; see struct tree_options. */
-const struct figure *view_tree(const struct view *view,
-			       const struct scope *scope, bool by_line);
-
 /* TABLE of single allocations, sorted, at most `rows`, with a source: @view must
    outlive it. */
 const struct figure *view_allocations(struct view *view,

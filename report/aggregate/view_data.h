@@ -65,6 +65,10 @@ struct group_row *view_sort_groups(const struct view *view,
 /* Return: whether that order is the falling one. */
 bool view_groups_fall(const struct view *view);
 
+/* Return: what removed everything, NULL if something passed or out of memory. */
+const char *view_nothing_passed(const struct view *view,
+				const struct scope *scope);
+
 /* Names @figure "view.NAME.PART" and puts facts beside its rows: the view, how
    many rows there are, how many are shown, what matched.  NULL when out of
    memory. */

@@ -13,6 +13,7 @@
 struct task {
 	task_fn run;
 	void *context;
+	bool is_over;
 	int status;
 	struct diag *diag; /* NULL unless it failed */
 };
@@ -20,7 +21,7 @@ struct task {
 /**
  * struct tasks
  * @lock:    guards what follows; tasks are run without it
- * @changed: there is one more, or @is_closed
+ * @changed: there is one more, one is over, or @is_closed
  * @items:   pointers, since the array grows while tasks run
  * @begun:   tasks that somebody has taken
  * @failed:  one has failed
@@ -52,13 +53,14 @@ static void task_run(struct tasks *tasks, struct task *task)
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
 
 	task->status = task->run(task->context, &diag);
-	if (!task->status)
-		return;
-	task->diag = malloc(sizeof(diag));
+	if (task->status)
+		task->diag = malloc(sizeof(diag));
 	if (task->diag)
 		*task->diag = diag;
 	pthread_mutex_lock(&tasks->lock);
-	tasks->failed = true;
+	task->is_over = true;
+	tasks->failed |= task->status != 0;
+	pthread_cond_broadcast(&tasks->changed);
 	pthread_mutex_unlock(&tasks->lock);
 }
 
@@ -121,7 +123,7 @@ int tasks_add(struct tasks *tasks, task_fn run, void *context)
 	slot = vec_push(tasks);
 	if (slot)
 		*slot = task;
-	pthread_cond_signal(&tasks->changed);
+	pthread_cond_broadcast(&tasks->changed);
 	pthread_mutex_unlock(&tasks->lock);
 	if (!slot) {
 		free(task);
@@ -130,6 +132,27 @@ int tasks_add(struct tasks *tasks, task_fn run, void *context)
 	if (!tasks->thread_count)
 		work(tasks, false);
 	return 0;
+}
+
+size_t tasks_count(const struct tasks *tasks)
+{
+	return tasks->count;
+}
+
+int tasks_wait(struct tasks *tasks, size_t count)
+{
+	bool failed = false;
+
+	pthread_mutex_lock(&tasks->lock);
+	for (size_t i = 0; i < count && !failed; i++) {
+		struct task *task = tasks->items[i];
+
+		while (!task->is_over && i < tasks->begun)
+			pthread_cond_wait(&tasks->changed, &tasks->lock);
+		failed = !task->is_over || task->status;
+	}
+	pthread_mutex_unlock(&tasks->lock);
+	return failed ? -ECANCELED : 0;
 }
 
 int tasks_finish(struct tasks *tasks, struct diag *diag)

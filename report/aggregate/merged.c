@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For every backtrace the path from the root is mapped node by node, and each
+ * mapping is kept, so a shared prefix is walked once.  No step recurses: stacks
+ * may be 65,536 deep.
+ */
+#include "report/aggregate/merged.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/aggregate/scope.h"
+#include "report/core/vec.h"
+#include "report/event/stacks.h"
+#include "report/symbol/symbol.h"
+
+void merged_done(struct merged *merged)
+{
+	vec_done(&merged->lines);
+	vec_done(&merged->functions);
+	vec_done(&merged->path);
+	vec_done(&merged->frames);
+	vec_done(&merged->first);
+	free(merged->line_table.slots);
+	free(merged->function_table.slots);
+	free(merged->of_stack);
+	free(merged->by_name);
+	arena_done(&merged->arena);
+	memset(merged, 0, sizeof(*merged));
+}
+
+/* --- functions by name --------------------------------------------------- */
+
+static uint32_t hash_text(const char *text, uint32_t seed)
+{
+	uint32_t h = seed ^ UINT32_C(2166136261); /* FNV-1a */
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * UINT32_C(16777619);
+	return h;
+}
+
+static uint32_t hash_name(const struct symbol_frame *frame)
+{
+	return hash_text(frame->function, hash_text(frame->module, 0));
+}
+
+static bool by_name_grow(struct merged *merged)
+{
+	uint32_t mask = merged->by_name_mask ? merged->by_name_mask * 2 + 1
+					     : 1023;
+	uint32_t *table = calloc((size_t)mask + 1, sizeof(*table));
+
+	if (!table)
+		return false;
+	for (uint32_t i = 0; i < merged->first.count; i++) {
+		uint32_t at = hash_name(merged->first.items[i]) & mask;
+
+		while (table[at])
+			at = (at + 1) & mask;
+		table[at] = i + 1;
+	}
+	free(merged->by_name);
+	merged->by_name = table;
+	merged->by_name_mask = mask;
+	return true;
+}
+
+/* Number + 1 of the function of @frame, 0 when out of memory. */
+static uint32_t function_intern(struct merged *merged,
+				const struct symbol_frame *frame)
+{
+	const struct symbol_frame **slot;
+	uint32_t at;
+
+	if (merged->first.count * 2 >= merged->by_name_mask &&
+	    !by_name_grow(merged))
+		return 0;
+	at = hash_name(frame) & merged->by_name_mask;
+	for (; merged->by_name[at]; at = (at + 1) & merged->by_name_mask) {
+		const struct symbol_frame *other =
+			merged->first.items[merged->by_name[at] - 1];
+
+		if (strcmp(other->function, frame->function) == 0 &&
+		    strcmp(other->module, frame->module) == 0)
+			return merged->by_name[at];
+	}
+	slot = vec_push(&merged->first);
+	if (!slot)
+		return 0;
+	*slot = frame;
+	merged->by_name[at] = (uint32_t)merged->first.count;
+	return (uint32_t)merged->first.count;
+}
+
+/* Return: what there is of the id of @frame, NULL when out of memory. */
+static struct merged_frame *frame_get(struct merged *merged,
+				      const struct symbol_frame *frame)
+{
+	struct merged_frame *slot;
+
+	while (merged->frames.count <= frame->id)
+		if (!vec_push(&merged->frames))
+			return NULL;
+	slot = &merged->frames.items[frame->id];
+	if (!slot->function)
+		slot->function = function_intern(merged, frame);
+	return slot->function ? slot : NULL;
+}
+
+/* Return: @frame as figures show it, NULL when out of memory. */
+static const struct figure_frame *frame_show(struct merged *merged,
+					     const struct symbol_frame *frame,
+					     uint64_t pc_key)
+{
+	const struct scope scope = { .arena = &merged->arena };
+	struct merged_frame *slot = frame_get(merged, frame);
+
+	if (!slot)
+		return NULL;
+	if (!slot->shown[frame->is_inlined])
+		slot->shown[frame->is_inlined] =
+			scope_frame(&scope, frame, pc_key);
+	return slot->shown[frame->is_inlined];
+}
+
+/* --- nodes --------------------------------------------------------------- */
+
+static uint32_t hash_pair(uint32_t a, uint32_t b)
+{
+	uint64_t h = ((uint64_t)a << 32 | b) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(h >> 32);
+}
+
+/* Makes room for one more than @count.  Return: whether memory sufficed. */
+static bool table_reserve(struct merged_table *table, size_t count)
+{
+	uint32_t mask = table->mask ? table->mask * 2 + 1 : 4095;
+	uint64_t *slots;
+
+	if (count * 2 < table->mask)
+		return true;
+	slots = calloc((size_t)mask + 1, sizeof(*slots));
+	if (!slots)
+		return false;
+	for (size_t i = 0; table->slots && i <= table->mask; i++) {
+		uint64_t entry = table->slots[i];
+		uint32_t at = (uint32_t)(entry >> 32) & mask;
+
+		while (entry && slots[at])
+			at = (at + 1) & mask;
+		if (entry)
+			slots[at] = entry;
+	}
+	free(table->slots);
+	table->slots = slots;
+	table->mask = mask;
+	return true;
+}
+
+/* Return: the node of functions below @parent, MERGED_NONE when out of
+   memory. */
+static uint32_t function_child(struct merged *merged, uint32_t parent,
+			       uint32_t key)
+{
+	struct merged_table *table = &merged->function_table;
+	uint32_t hash = hash_pair(parent, key), at;
+	struct merged_function *node;
+	uint64_t entry;
+
+	if (!table_reserve(table, merged->functions.count))
+		return MERGED_NONE;
+	at = hash & table->mask;
+	for (; (entry = table->slots[at]) != 0; at = (at + 1) & table->mask) {
+		node = &merged->functions.items[(uint32_t)entry];
+		if (entry >> 32 == hash && node->parent == parent &&
+		    node->key == key)
+			return (uint32_t)entry;
+	}
+	node = vec_push(&merged->functions);
+	if (!node)
+		return MERGED_NONE;
+	node->parent = parent;
+	node->key = key;
+	at = hash & table->mask;
+	while (table->slots[at])
+		at = (at + 1) & table->mask;
+	table->slots[at] = (uint64_t)hash << 32 |
+			   (uint32_t)(merged->functions.count - 1);
+	return (uint32_t)(merged->functions.count - 1);
+}
+
+/* Return: whether both trees have their root. */
+static bool has_root(struct merged *merged)
+{
+	return merged->lines.count || (vec_push(&merged->functions) &&
+				       vec_push(&merged->lines));
+}
+
+static uint32_t line_add(struct merged *merged, uint32_t parent,
+			 const struct symbol_frame *frame, uint64_t pc_key)
+{
+	const struct figure_frame *shown = frame_show(merged, frame, pc_key);
+	struct merged_line *node;
+	uint32_t function;
+
+	if (!shown || merged->lines.count >= UINT32_MAX / 4)
+		return MERGED_NONE;
+	function = function_child(merged, merged->lines.items[parent].function,
+				  merged->frames.items[frame->id].function);
+	if (function == MERGED_NONE)
+		return MERGED_NONE;
+	node = vec_push(&merged->lines);
+	if (!node)
+		return MERGED_NONE;
+	node->parent = parent;
+	node->key = frame->id;
+	node->function = function;
+	node->frame = shown;
+	return (uint32_t)(merged->lines.count - 1);
+}
+
+uint32_t merged_child(struct merged *merged, uint32_t parent,
+		      const struct symbol_frame *frame, uint64_t pc_key)
+{
+	struct merged_table *table = &merged->line_table;
+	uint32_t hash = hash_pair(parent, frame->id), at, added;
+	uint64_t entry;
+
+	if (!has_root(merged) || !table_reserve(table, merged->lines.count))
+		return MERGED_NONE;
+	at = hash & table->mask;
+	for (; (entry = table->slots[at]) != 0; at = (at + 1) & table->mask) {
+		struct merged_line *node =
+			&merged->lines.items[(uint32_t)entry];
+
+		if (entry >> 32 == hash && node->parent == parent &&
+		    node->key == frame->id) {
+			if (node->frame->is_inlined && !frame->is_inlined)
+				node->frame = frame_show(merged, frame, pc_key);
+			return node->frame ? (uint32_t)entry : MERGED_NONE;
+		}
+	}
+	added = line_add(merged, parent, frame, pc_key);
+	if (added != MERGED_NONE)
+		table->slots[at] = (uint64_t)hash << 32 | added;
+	return added;
+}
+
+/* --- stacks -------------------------------------------------------------- */
+
+static bool stacks_cover(struct merged *merged, const struct stacks *stacks)
+{
+	uint32_t *grown;
+
+	if (merged->stack_count >= stacks->count)
+		return true;
+	grown = calloc(stacks->count, sizeof(*grown));
+	if (!grown)
+		return false;
+	if (merged->stack_count)
+		memcpy(grown, merged->of_stack,
+		       merged->stack_count * sizeof(*grown));
+	free(merged->of_stack);
+	merged->of_stack = grown;
+	merged->stack_count = stacks->count;
+	return true;
+}
+
+/* Return: as merged_child(), of all frames at @pc_key. */
+static uint32_t add_address(struct merged *merged, struct symbols *symbols,
+			    uint32_t parent, uint64_t pc_key)
+{
+	size_t count;
+	const struct symbol_frame *frames =
+		symbols_resolve(symbols, pc_key, &count);
+	uint32_t at = parent;
+
+	while (count-- > 0 && at != MERGED_NONE)
+		at = merged_child(merged, at, &frames[count], pc_key);
+	return at;
+}
+
+uint32_t merged_stack(struct merged *merged, const struct stacks *stacks,
+		      struct symbols *symbols, uint32_t stack)
+{
+	const struct stacks_node *nodes = stacks->nodes;
+	uint32_t at = 0;
+
+	if (!has_root(merged) || !stacks_cover(merged, stacks))
+		return MERGED_NONE;
+	merged->path.count = 0;
+	for (; stack != STACKS_ROOT; stack = nodes[stack].parent) {
+		uint32_t *step;
+
+		if (merged->of_stack[stack]) {
+			at = merged->of_stack[stack] - 1;
+			break;
+		}
+		step = vec_push(&merged->path);
+		if (!step)
+			return MERGED_NONE;
+		*step = stack;
+	}
+	for (size_t i = merged->path.count; i-- > 0;) {
+		stack = merged->path.items[i];
+		at = add_address(merged, symbols, at, nodes[stack].pc_key);
+		if (at == MERGED_NONE)
+			return MERGED_NONE;
+		merged->of_stack[stack] = at + 1;
+	}
+	return at;
+}

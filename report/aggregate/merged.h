@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stack tree with one node for each function below the same callers, where
+ * it has one for each return address.  It is made once for all trees of a
+ * report: each of these shows a part of it.
+ *
+ * There are two such trees, one in the other: of lines (function, module, file
+ * and line decide) and of functions (function and module).  A node of lines
+ * knows its node of functions.  In both a child's number is greater than its
+ * parent's, and 0 is the root.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_MERGED_H
+#define REPORT_AGGREGATE_MERGED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/core/arena.h"
+
+struct figure_frame;
+struct stacks;
+struct symbol_frame;
+struct symbols;
+
+/**
+ * struct merged_line
+ * @key:      id of the frame
+ * @function: its node of functions
+ * @frame:    as figures show it; inlined if all calls are
+ */
+struct merged_line {
+	uint32_t parent;
+	uint32_t key;
+	uint32_t function;
+	const struct figure_frame *frame;
+};
+
+struct merged_function {
+	uint32_t parent;
+	uint32_t key; /* number of the function */
+};
+
+/**
+ * struct merged_frame - what frames of one id have in common
+ * @function: number + 1 of the function
+ * @shown:    as figures show it, not inlined and inlined; NULL until needed
+ */
+struct merged_frame {
+	uint32_t function;
+	const struct figure_frame *shown[2];
+};
+
+/* Open addressing by (parent, key): hash << 32 | node, 0 is free. */
+struct merged_table {
+	uint64_t *slots;
+	uint32_t mask;
+};
+
+/**
+ * struct merged - zero-initialised is empty
+ * @of_stack: node of lines + 1 by node of the stack tree, 0 for not known yet;
+ *            @stack_count of them
+ * @frames:   by id
+ * @first:    first frame of each function; @by_name finds it
+ */
+struct merged {
+	struct {
+		struct merged_line *items;
+		size_t count, capacity;
+	} lines;
+	struct {
+		struct merged_function *items;
+		size_t count, capacity;
+	} functions;
+	struct merged_table line_table;
+	struct merged_table function_table;
+	uint32_t *of_stack;
+	size_t stack_count;
+	struct {
+		uint32_t *items;
+		size_t count, capacity;
+	} path;
+	struct {
+		struct merged_frame *items;
+		size_t count, capacity;
+	} frames;
+	struct {
+		const struct symbol_frame **items;
+		size_t count, capacity;
+	} first;
+	uint32_t *by_name;
+	uint32_t by_name_mask;
+	struct arena arena;
+};
+
+/* What nothing is found for when out of memory. */
+#define MERGED_NONE UINT32_MAX
+
+void merged_done(struct merged *merged);
+
+/* Return: the node of lines for @frame, at @pc_key, below @parent; MERGED_NONE
+   when out of memory. */
+uint32_t merged_child(struct merged *merged, uint32_t parent,
+		      const struct symbol_frame *frame, uint64_t pc_key);
+
+/* Return: the node of lines of the stack @stack, whose callers come first;
+   MERGED_NONE when out of memory.  Cost: once for each node of the stack tree,
+   which is symbolised then. */
+uint32_t merged_stack(struct merged *merged, const struct stacks *stacks,
+		      struct symbols *symbols, uint32_t stack);
+
+#endif /* REPORT_AGGREGATE_MERGED_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/trees.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report/aggregate/view_tree.h"
+#include "report/core/tasks.h"
+#include "report/output/artifact.h"
+#include "report/pipeline.h"
+#include "report/spec.h"
+
+static bool wants(const struct spec_view *view, bool by_line)
+{
+	enum artifact_subject subject =
+		by_line ? SUBJECT_LINES : SUBJECT_FUNCTIONS;
+
+	for (size_t i = 0; i < view->artifact_count; i++)
+		if (view->artifacts[i]->subject == subject)
+			return true;
+	return false;
+}
+
+static int finish(void *tree, struct diag *diag)
+{
+	(void)diag;
+	return view_tree_finish(tree);
+}
+
+int trees_make(struct trees *trees, const struct pipeline *pipeline,
+	       struct tasks *tasks)
+{
+	const struct spec *spec = pipeline->spec;
+	int status = 0;
+
+	trees->count = 2 * spec->view_count;
+	trees->items = calloc(trees->count + 1, sizeof(*trees->items));
+	if (!trees->items)
+		return -ENOMEM;
+	for (size_t i = 0; status == 0 && i < trees->count; i++)
+		if (wants(&spec->views[i / 2], i % 2))
+			status = view_tree_begin(&trees->items[i],
+						 pipeline->views[i / 2],
+						 &pipeline->scope, i % 2);
+	for (size_t i = 0; status == 0 && i < trees->count; i++) {
+		struct view_tree *tree = &trees->items[i];
+
+		if (!tree->figure)
+			continue;
+		status = tasks ? tasks_add(tasks, finish, tree)
+			       : finish(tree, NULL);
+	}
+	if (tasks)
+		trees->task_count = tasks_count(tasks);
+	return status;
+}
+
+void trees_done(struct trees *trees)
+{
+	for (size_t i = 0; trees->items && i < trees->count; i++)
+		view_tree_done(&trees->items[i]);
+	free(trees->items);
+	trees->items = NULL;
+}
+
+const struct figure *trees_get(const struct trees *trees, size_t index,
+			       bool by_line)
+{
+	return trees->items[2 * index + by_line].figure;
+}
