@@ -107,7 +107,7 @@ struct elf_file *elf_file_open(const char *path, enum elf_file_kind kind,
 		elf_file_close(file);
 		return NULL;
 	}
-	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	file->elf = elf_begin(file->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	return file_check(file, path, kind, ret_note);
 }
 
@@ -201,14 +201,37 @@ bool elf_file_has_symbols(Elf *elf, uint32_t type)
 	return false;
 }
 
+/* libdw decompresses all sections that it knows when it begins.  Those that
+   nobody asks for are a fifth of them: they are hidden from it, in a private
+   copy of the section headers. */
+static void hide_unused(Elf *elf)
+{
+	static const char *const unused[] = {
+		".debug_frame", ".debug_loc",	   ".debug_loclists",
+		".debug_macro", ".debug_pubnames",
+	};
+
+	for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++) {
+		Elf_Scn *section = elf_file_section(elf, unused[i]);
+		GElf_Shdr header;
+
+		if (!section || !gelf_getshdr(section, &header))
+			continue;
+		header.sh_type = SHT_NOBITS;
+		gelf_update_shdr(section, &header);
+	}
+}
+
 Dwarf *elf_file_dwarf(struct elf_file *file)
 {
 	if (file->dwarf_tried)
 		return file->dwarf;
 	file->dwarf_tried = true;
 	if (elf_file_section(file->elf, ".debug_info") ||
-	    elf_file_section(file->elf, ".zdebug_info"))
+	    elf_file_section(file->elf, ".zdebug_info")) {
+		hide_unused(file->elf);
 		file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+	}
 	return file->dwarf;
 }
 
