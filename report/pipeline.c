@@ -326,6 +326,10 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 		status = engine_pass(pipeline->engine, observers, count, diag);
 		note_times(pipeline);
 	}
+	for (size_t i = 0; status == 0 && i < count; i++)
+		if (observers[i].records == view_add)
+			status = view_settle(observers[i].context,
+					     engine_groups(pipeline->engine));
 	for (size_t i = 0; status < 0 && i < pipeline->spec->view_count; i++)
 		if (pipeline->views[i])
 			view_explain(pipeline->views[i], status, diag);

@@ -83,12 +83,17 @@ static void sift_down(struct rows *rows, size_t at)
 	items[at] = moving;
 }
 
-int rows_add(struct rows *rows, const struct record *record)
+/* The last of a full heap is on its top. */
+static void note_size(struct rows *rows)
+{
+	if (rows->sort_by == SORT_SIZE && rows->order == SORT_DESCENDING)
+		rows->size_min = rows->heap.items[0].size;
+}
+
+int rows_put(struct rows *rows, const struct record *record)
 {
 	struct record *slot;
 
-	if (!rows->limit)
-		return 0;
 	if (!rows->is_heap)
 		return runs_add(&rows->runs, record);
 	if (rows->heap.count == rows->limit) {
@@ -96,15 +101,18 @@ int rows_add(struct rows *rows, const struct record *record)
 			return 0;
 		rows->heap.items[0] = *record;
 		sift_down(rows, 0);
+		note_size(rows);
 		return 0;
 	}
 	slot = vec_push(&rows->heap);
 	if (!slot)
 		return -ENOMEM;
 	*slot = *record;
-	if (rows->heap.count == rows->limit)
-		for (size_t i = rows->heap.count / 2; i-- > 0;)
-			sift_down(rows, i);
+	if (rows->heap.count < rows->limit)
+		return 0;
+	for (size_t i = rows->heap.count / 2; i-- > 0;)
+		sift_down(rows, i);
+	note_size(rows);
 	return 0;
 }
 

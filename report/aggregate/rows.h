@@ -19,6 +19,7 @@
  * struct rows - a heap with the worst record on top, or sorted runs
  * @limit: N, or SORT_NO_COUNT
  * @heap:  where N records are few enough to be held; @heap_count <= limit
+ * @size_min: smaller records do not make it any more; 0 if that is not known
  * @runs:  else all records: in a file but for the last
  */
 struct rows {
@@ -27,6 +28,7 @@ struct rows {
 	enum sort_order order;
 	uint64_t last_tick; /* when what was never freed stops living */
 	bool is_heap;
+	uint64_t size_min;
 	struct {
 		struct record *items;
 		size_t count;
@@ -42,9 +44,17 @@ void rows_init(struct rows *rows, enum sort_by sort_by, enum sort_order order,
 	       uint64_t limit, size_t buffer_bytes, const char *directory);
 void rows_done(struct rows *rows);
 
+/* rows_add() of those that @size_min does not rule out. */
+int rows_put(struct rows *rows, const struct record *record);
+
 /* Return: 0 or negative errno.  Cost: O(log N), one compare when it does not
    make it. */
-int rows_add(struct rows *rows, const struct record *record);
+static inline int rows_add(struct rows *rows, const struct record *record)
+{
+	return record->size < rows->size_min || !rows->limit
+		       ? 0
+		       : rows_put(rows, record);
+}
 
 /* Return: how many rows_next() gives. */
 uint64_t rows_count(const struct rows *rows);

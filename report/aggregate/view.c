@@ -8,6 +8,7 @@
 #include "report/aggregate/view_data.h"
 #include "report/core/units.h"
 #include "report/core/vec.h"
+#include "report/engine/groups.h"
 #include "report/filter/filter.h"
 
 /* Rows that must be known to print those asked for. */
@@ -28,6 +29,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 		return NULL;
 	view->options = *options;
 	view->filter = filter;
+	view->is_all = filter_is_empty(filter);
 	view->has_timeline = options->keep_timeline;
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
@@ -60,7 +62,8 @@ static bool groups_cover(struct view *view, uint32_t group)
 static void group_add(struct view *view, struct view_group *group,
 		      const struct record *record)
 {
-	bool is_leaked = record_is_leaked(record);
+	uint64_t leaked = record_is_leaked(record);
+	uint64_t temporary = record->is_temporary;
 
 	if (!group->count) {
 		view->totals.groups++;
@@ -79,26 +82,21 @@ static void group_add(struct view *view, struct view_group *group,
 		group->min_size = record->size;
 	if (record->size > group->max_size)
 		group->max_size = record->size;
-	if (record->is_temporary) {
-		group->temporary_count++;
-		group->temporary_bytes += record->size;
-	}
+	group->temporary_count += temporary;
+	group->temporary_bytes += temporary * record->size;
+	group->leaked_count += leaked;
+	group->leaked_bytes += leaked * record->size;
 	view->totals.count++;
 	view->totals.bytes += record->size;
-	if (is_leaked) {
-		group->leaked_count++;
-		group->leaked_bytes += record->size;
-		view->totals.leaked_count++;
-		view->totals.leaked_bytes += record->size;
-	}
+	view->totals.leaked_count += leaked;
+	view->totals.leaked_bytes += leaked * record->size;
 }
 
-/* Adds records[of[0 … count - 1]]. */
-static int view_take(struct view *view, const struct record *records,
-		     const filter_place *of, size_t count)
+/* Adds records[of[0 … count - 1]] to the sums.  Return: 0 or -ENOMEM. */
+static int groups_add(struct view *view, const struct record *records,
+		      const filter_place *of, size_t count)
 {
 	enum { AHEAD = 4 };
-	int status = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct record *record = &records[of[i]];
@@ -113,10 +111,57 @@ static int view_take(struct view *view, const struct record *records,
 		}
 		group_add(view, &view->groups.items[record->group], record);
 	}
-	if (view->options.keep_histogram)
-		for (size_t i = 0; i < count; i++)
-			histogram_add(&view->histogram, view->options.run,
-				      &records[of[i]]);
+	return 0;
+}
+
+int view_settle(struct view *view, const struct groups *groups)
+{
+	struct view_sums *totals = &view->totals;
+
+	if (!view->is_all)
+		return 0;
+	if (groups->count && !groups_cover(view, (uint32_t)groups->count - 1))
+		return -ENOMEM;
+	*totals = (struct view_sums){ .groups = groups->count };
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct group *from = &groups->items[i];
+		struct view_group *to = &view->groups.items[i];
+
+		*to = (struct view_group){
+			.stack = from->stack,
+			.count = from->allocated_count,
+			.bytes = from->allocated_bytes,
+			.usable = from->usable_bytes,
+			.leaked_count =
+				from->allocated_count - from->freed_count,
+			.leaked_bytes =
+				from->allocated_bytes - from->freed_bytes,
+			.temporary_count = from->temporary_count,
+			.temporary_bytes = from->temporary_bytes,
+			.first_tick = from->first_tick,
+			.last_tick = from->last_tick,
+			.min_size = from->min_size,
+			.max_size = from->max_size,
+		};
+		totals->count += to->count;
+		totals->bytes += to->bytes;
+		totals->leaked_count += to->leaked_count;
+		totals->leaked_bytes += to->leaked_bytes;
+	}
+	return 0;
+}
+
+/* Adds records[of[0 … count - 1]]. */
+static int view_take(struct view *view, const struct record *records,
+		     const filter_place *of, size_t count)
+{
+	int status = 0;
+
+	if (!view->is_all)
+		status = groups_add(view, records, of, count);
+	for (size_t i = 0; view->options.keep_histogram && i < count; i++)
+		histogram_add(&view->histogram, view->options.run,
+			      &records[of[i]]);
 	for (size_t i = 0; status == 0 && view->has_timeline && i < count; i++)
 		status = timeline_mark(&view->timeline, &records[of[i]]);
 	for (size_t i = 0; status == 0 && i < count; i++)

@@ -19,6 +19,7 @@
 struct diag;
 struct figure;
 struct filter;
+struct groups;
 struct run;
 struct scope;
 struct timeline;
@@ -67,6 +68,10 @@ void view_free(struct view *view);
 
 /* An engine_observer's function for records; @context is a struct view. */
 int view_add(void *context, const struct record *records, size_t count);
+
+/* After the pass whose records were added, with its @groups.  Return: 0 or
+   -ENOMEM. */
+int view_settle(struct view *view, const struct groups *groups);
 
 /* view_add() has failed with @status.  Return: @status, with a message in @diag
    where it came from the file of rows. */

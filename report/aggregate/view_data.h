@@ -34,6 +34,7 @@ struct view_group {
 struct view {
 	struct view_options options;
 	struct filter *filter;
+	bool is_all; /* nothing is filtered out: the engine has the sums */
 	struct view_sums totals;
 	struct {
 		struct view_group *items; /* by group number */

@@ -19,7 +19,12 @@
 #include "report/event/event.h"
 #include "report/event/stacks.h"
 
-enum { SLOT_EVENTS = 2048, SLOT_COUNT = 8 };
+/* All together few enough to stay in the cache on their way. */
+enum { SLOT_EVENTS = 1024, SLOT_COUNT = 8 };
+
+/* Who waits is woken when there is something to do for a while, not for each
+   slot. */
+enum { WAKE_FILLED = 2, WAKE_EMPTIED = SLOT_COUNT / 2 };
 
 struct span {
 	uint32_t lane;
@@ -87,7 +92,8 @@ static void slot_hand_over(struct ahead *ahead, struct slot *slot)
 	slot->node_count = ahead->stacks->count;
 	pthread_mutex_lock(&ahead->lock);
 	ahead->filled++;
-	pthread_cond_signal(&ahead->changed);
+	if (ahead->filled - ahead->emptied == WAKE_FILLED)
+		pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->lock);
 }
 
@@ -171,7 +177,9 @@ static void slot_give_back(struct ahead *ahead, int status)
 	pthread_mutex_lock(&ahead->lock);
 	ahead->emptied++;
 	ahead->is_stopped = status != 0;
-	pthread_cond_signal(&ahead->changed);
+	if (ahead->is_stopped ||
+	    ahead->filled - ahead->emptied == SLOT_COUNT - WAKE_EMPTIED)
+		pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->lock);
 }
 

@@ -31,6 +31,7 @@ struct group {
 	uint64_t freed_count;
 	uint64_t freed_bytes;
 	uint64_t temporary_count;
+	uint64_t temporary_bytes;
 	uint64_t first_tick;
 	uint64_t last_tick;
 	uint64_t min_size;

@@ -108,6 +108,8 @@ struct live_block *live_add(struct live_table *live, uint64_t addr)
 	if (live->free_head) {
 		index = live->free_head - 1;
 		live->free_head = (uint32_t)live->blocks[index].id;
+		if (live->free_head)
+			__builtin_prefetch(&live->blocks[live->free_head - 1]);
 	} else {
 		index = live->used++;
 	}

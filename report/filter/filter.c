@@ -539,6 +539,11 @@ bool filter_match(struct filter *filter, const struct record *record)
 	return true;
 }
 
+bool filter_is_empty(const struct filter *filter)
+{
+	return !filter->count;
+}
+
 size_t filter_select(struct filter *filter, const struct record *records,
 		     size_t count, filter_place *ret)
 {

@@ -278,6 +278,9 @@ void filter_free(struct filter *filter);
    filter_regex_failures() goes up. */
 bool filter_match(struct filter *filter, const struct record *record);
 
+/* Return: whether everything passes. */
+bool filter_is_empty(const struct filter *filter);
+
 /* Indices of records that are tested together. */
 typedef uint16_t filter_place;
 
