@@ -136,7 +136,7 @@ static uint32_t hash_pair(uint32_t a, uint32_t b)
 /* Makes room for one more than @count.  Return: whether memory sufficed. */
 static bool table_reserve(struct merged_table *table, size_t count)
 {
-	uint32_t mask = table->mask ? table->mask * 2 + 1 : 4095;
+	uint32_t mask = table->mask ? table->mask * 4 + 3 : 4095;
 	uint64_t *slots;
 
 	if (count * 2 < table->mask)

@@ -106,29 +106,29 @@ int tree_begin(struct tree *tree, const struct scope *scope,
 	return 0;
 }
 
-void tree_done(struct tree *tree)
+/* Frees what was needed to make the nodes. */
+static void tree_settle(struct tree *tree)
 {
 	free(tree->costs);
 	free(tree->leaves);
+	tree->costs = NULL;
+	tree->leaves = NULL;
+}
+
+void tree_done(struct tree *tree)
+{
+	tree_settle(tree);
 	merged_done(&tree->own);
+	free(tree->nodes);
 	memset(tree, 0, sizeof(*tree));
 }
 
 /* --- the nodes of one tree ----------------------------------------------- */
 
 /**
- * struct tree_node - a node under construction
- * @own: @frame, if it is of this node only; else NULL
- */
-struct tree_node {
-	uint32_t parent;
-	uint64_t self_bytes, self_count;
-	const struct figure_frame *frame;
-	struct figure_frame *own;
-};
-
-/**
  * struct growing - the nodes of one tree
+ * @nodes:       the figure's; @count of them, with room for all that @merged
+ *               has.  Until siblings are linked, @next_sibling is the parent
  * @of_line:     number + 1 by node of lines, 0 for none
  * @of_function: the same by node of functions; NULL if lines decide
  * @path:        of one backtrace, innermost first
@@ -137,10 +137,8 @@ struct growing {
 	const struct merged *merged;
 	struct arena *arena;
 	bool by_count;
-	struct {
-		struct tree_node *items;
-		size_t count, capacity;
-	} nodes;
+	struct figure_node *nodes;
+	uint32_t count;
 	uint32_t *of_line;
 	uint32_t *of_function;
 	struct {
@@ -151,14 +149,14 @@ struct growing {
 
 /* A merged node shows what its frames have in common: @other is one more.
    Return: false when out of memory. */
-static bool frame_merge(struct growing *growing, struct tree_node *node,
+static bool frame_merge(struct growing *growing, struct figure_node *node,
 			const struct figure_frame *other)
 {
 	const struct figure_frame *frame = node->frame;
 	bool same_file = frame->file == other->file ||
 			 (frame->file && other->file &&
 			  strcmp(frame->file, other->file) == 0);
-	struct figure_frame merged = *frame;
+	struct figure_frame merged = *frame, *own;
 
 	if (!same_file)
 		merged.file = NULL;
@@ -168,27 +166,23 @@ static bool frame_merge(struct growing *growing, struct tree_node *node,
 	if (merged.file == frame->file && merged.line == frame->line &&
 	    merged.is_inlined == frame->is_inlined)
 		return true;
-	if (!node->own)
-		node->own = arena_alloc(growing->arena, sizeof(merged));
-	if (!node->own)
+	own = arena_alloc(growing->arena, sizeof(*own));
+	if (!own)
 		return false;
-	*node->own = merged;
-	node->frame = node->own;
+	*own = merged;
+	node->frame = own;
 	return true;
 }
 
-/* Return: number + 1 of a new node below that with the number + 1 @parent; 0 when
-   out of memory. */
+/* Return: number + 1 of a new node below that with the number + 1 @parent. */
 static uint32_t node_add(struct growing *growing, uint32_t parent,
 			 const struct figure_frame *frame)
 {
-	struct tree_node *node = vec_push(&growing->nodes);
-
-	if (!node)
-		return 0;
-	node->parent = parent - 1;
-	node->frame = frame;
-	return (uint32_t)growing->nodes.count;
+	growing->nodes[growing->count] = (struct figure_node){
+		.frame = frame,
+		.next_sibling = parent - 1,
+	};
+	return ++growing->count;
 }
 
 /* Return: number + 1 of the node for the node of lines @at, whose parent's is
@@ -204,7 +198,7 @@ static uint32_t node_reach(struct growing *growing, uint32_t parent,
 	slot = &growing->of_function[line->function];
 	if (!*slot)
 		*slot = node_add(growing, parent, line->frame);
-	else if (!frame_merge(growing, &growing->nodes.items[*slot - 1],
+	else if (!frame_merge(growing, &growing->nodes[*slot - 1],
 			      line->frame))
 		return 0;
 	return *slot;
@@ -234,20 +228,26 @@ static uint32_t path_reach(struct growing *growing, uint32_t leaf)
 	return at;
 }
 
+/* Return: whether there is memory for @growing->merged. */
+static bool growing_init(struct growing *growing, bool by_line)
+{
+	const struct merged *merged = growing->merged;
+	size_t lines = merged->lines.count + 1;
+	size_t functions = merged->functions.count + 1;
+
+	growing->nodes = malloc((by_line ? lines : functions) *
+				sizeof(*growing->nodes));
+	growing->of_line = calloc(lines, sizeof(*growing->of_line));
+	if (!by_line)
+		growing->of_function =
+			calloc(functions, sizeof(*growing->of_function));
+	return growing->nodes && growing->of_line &&
+	       (by_line || growing->of_function);
+}
+
 static bool grow(struct growing *growing, const struct tree *tree)
 {
-	const struct merged *merged = tree->merged;
-
-	growing->of_line =
-		calloc(merged->lines.count + 1, sizeof(*growing->of_line));
-	if (!tree->options.by_line)
-		growing->of_function = calloc(merged->functions.count + 1,
-					      sizeof(*growing->of_function));
-	if (!growing->of_line ||
-	    (!tree->options.by_line && !growing->of_function) ||
-	    !vec_push(&growing->nodes)) /* the root */
-		return false;
-	growing->of_line[0] = 1;
+	growing->of_line[0] = node_add(growing, 1, NULL); /* the root */
 	for (size_t i = 0; i < tree->cost_count; i++) {
 		const struct tree_cost *cost = &tree->costs[i];
 		uint32_t at;
@@ -257,8 +257,8 @@ static bool grow(struct growing *growing, const struct tree *tree)
 		at = path_reach(growing, tree->leaves[i]);
 		if (!at)
 			return false;
-		growing->nodes.items[at - 1].self_bytes += cost->bytes;
-		growing->nodes.items[at - 1].self_count += cost->count;
+		growing->nodes[at - 1].self_bytes += cost->bytes;
+		growing->nodes[at - 1].self_count += cost->count;
 	}
 	return true;
 }
@@ -300,35 +300,36 @@ static int compare_nodes(const void *a, const void *b, void *context)
 }
 
 /* Adds up the totals and links siblings, the first ones first. */
-static void sum_and_link(const struct growing *growing,
-			 struct figure_node *nodes)
+static void sum_and_link(struct growing *growing)
 {
-	for (size_t i = growing->nodes.count; i-- > 0;) {
-		const struct tree_node *from = &growing->nodes.items[i];
-		struct figure_node *node = &nodes[i];
-		struct figure_node *parent = &nodes[from->parent];
+	struct figure_node *nodes = growing->nodes;
 
-		node->frame = from->frame;
-		node->self_bytes = from->self_bytes;
-		node->self_count = from->self_count;
-		node->total_bytes += from->self_bytes;
-		node->total_count += from->self_count;
+	for (uint32_t i = 0; i < growing->count; i++)
+		nodes[i].first_child = FIGURE_NO_NODE;
+	for (uint32_t i = growing->count; i-- > 0;) {
+		struct figure_node *node = &nodes[i];
+		struct figure_node *parent = &nodes[node->next_sibling];
+
+		node->total_bytes += node->self_bytes;
+		node->total_count += node->self_count;
 		if (i == 0)
 			break;
 		parent->total_bytes += node->total_bytes;
 		parent->total_count += node->total_count;
 		node->next_sibling = parent->first_child;
-		parent->first_child = (uint32_t)i;
+		parent->first_child = i;
 	}
+	nodes[0].next_sibling = FIGURE_NO_NODE;
 }
 
 /* Most nodes have no siblings: there is nothing to compare.  Return: false when
    out of memory. */
-static bool sort_siblings(struct growing *growing, struct figure_node *nodes)
+static bool sort_siblings(struct growing *growing)
 {
+	struct figure_node *nodes = growing->nodes;
 	struct sorting sorting = { nodes, growing->by_count };
 
-	for (size_t i = 0; i < growing->nodes.count; i++) {
+	for (uint32_t i = 0; i < growing->count; i++) {
 		uint32_t child = nodes[i].first_child, *slot;
 
 		if (child == FIGURE_NO_NODE ||
@@ -354,44 +355,36 @@ static bool sort_siblings(struct growing *growing, struct figure_node *nodes)
 	return true;
 }
 
-/* Makes the nodes of the figure.  Return: NULL when out of memory. */
-static const struct figure_node *nodes_emit(struct growing *growing)
-{
-	size_t count = growing->nodes.count;
-	struct figure_node *nodes =
-		arena_array(growing->arena, count, sizeof(*nodes));
-
-	for (size_t i = 0; nodes && i < count; i++)
-		nodes[i].first_child = nodes[i].next_sibling = FIGURE_NO_NODE;
-	if (!nodes)
-		return NULL;
-	sum_and_link(growing, nodes);
-	return sort_siblings(growing, nodes) ? nodes : NULL;
-}
-
-int tree_finish(const struct tree *tree, struct arena *arena,
-		struct figure_tree *ret)
+int tree_finish(struct tree *tree, struct arena *arena, struct figure_tree *ret)
 {
 	struct growing growing = {
 		.merged = tree->merged,
 		.arena = arena,
 		.by_count = tree->options.by_count,
 	};
-	const struct figure_node *nodes = NULL;
+	bool done = growing_init(&growing, tree->options.by_line) &&
+		    grow(&growing, tree);
 
-	if (grow(&growing, tree))
-		nodes = nodes_emit(&growing);
-	if (nodes)
+	if (done)
+		sum_and_link(&growing);
+	done = done && sort_siblings(&growing);
+	if (done)
+		/* Less room always is there. */
+		tree->nodes = realloc(growing.nodes,
+				      growing.count * sizeof(*tree->nodes));
+	if (!tree->nodes)
+		free(growing.nodes);
+	if (tree->nodes)
 		*ret = (struct figure_tree){
-			.nodes = nodes,
-			.node_count = (uint32_t)growing.nodes.count,
+			.nodes = tree->nodes,
+			.node_count = growing.count,
 			.by_count = tree->options.by_count,
 			.callees_first = tree->options.callees_first,
 			.cost_label = tree->options.cost_label,
 		};
-	vec_done(&growing.nodes);
 	vec_done(&growing.path);
 	free(growing.of_line);
 	free(growing.of_function);
-	return nodes ? 0 : -ENOMEM;
+	tree_settle(tree);
+	return tree->nodes ? 0 : -ENOMEM;
 }

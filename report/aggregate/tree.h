@@ -19,6 +19,7 @@
 #include "report/aggregate/merged.h"
 
 struct arena;
+struct figure_node;
 struct figure_tree;
 struct scope;
 
@@ -54,6 +55,7 @@ struct tree_options {
  * @costs:  @cost_count of them, owned
  * @leaves: their nodes of lines in @merged
  * @merged: borrowed; @own if callees come first
+ * @nodes:  of the figure, after tree_finish(); owned
  * @depth_max: callees first: frames of a stack that are shown, UINT32_MAX if all
  *          are
  */
@@ -65,6 +67,7 @@ struct tree {
 	const struct merged *merged;
 	struct merged own;
 	uint32_t depth_max;
+	struct figure_node *nodes;
 };
 
 /**
@@ -81,9 +84,9 @@ int tree_begin(struct tree *tree, const struct scope *scope,
 	       struct tree_cost *costs, size_t cost_count,
 	       const struct tree_options *options);
 
-/* Adds up, once no more trees are begun.  @ret: owned by @arena.  Return: 0 or
-   -ENOMEM. */
-int tree_finish(const struct tree *tree, struct arena *arena,
+/* Adds up, once no more trees are begun.  @ret: lives as long as @tree and @arena.
+   Return: 0 or -ENOMEM. */
+int tree_finish(struct tree *tree, struct arena *arena,
 		struct figure_tree *ret);
 
 void tree_done(struct tree *tree);

@@ -122,7 +122,6 @@ int view_tree_finish(struct view_tree *tree)
 
 	if (status == 0)
 		tree->figure->caption = caption(tree);
-	tree_done(&tree->tree);
 	return status;
 }
 

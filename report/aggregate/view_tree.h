@@ -18,8 +18,8 @@ struct view;
 
 /**
  * struct view_tree - zero-initialised
- * @figure: a TREE, owned by the scope's arena; its nodes and its caption, by
- *          @arena, are there after view_tree_finish()
+ * @figure: a TREE, owned by the scope's arena; its nodes, by @tree, and its
+ *          caption, by @arena, are there after view_tree_finish()
  */
 struct view_tree {
 	const struct view *view;
