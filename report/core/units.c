@@ -13,6 +13,20 @@
 
 __extension__ typedef unsigned __int128 wide;
 
+size_t units_format_decimal(char *buf, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits), len;
+
+	do
+		digits[--at] = (char)('0' + value % 10);
+	while (value /= 10);
+	len = sizeof(digits) - at;
+	memcpy(buf, digits + at, len);
+	buf[len] = '\0';
+	return len;
+}
+
 static uint64_t round_divide(wide value, wide divisor)
 {
 	return (uint64_t)((value + divisor / 2) / divisor);
@@ -81,17 +95,16 @@ void units_trim_zeros(char *text)
 
 void units_format_count(char *buf, size_t size, uint64_t count)
 {
-	char plain[24], grouped[32];
-	int len = snprintf(plain, sizeof(plain), "%" PRIu64, count);
-	size_t out = 0;
+	char plain[UNITS_TEXT_SIZE];
+	size_t len = units_format_decimal(plain, count), out = 0;
 
-	for (int i = 0; i < len; i++) {
+	for (size_t i = 0; i < len && out + 2 < size; i++) {
 		if (i && (len - i) % 3 == 0)
-			grouped[out++] = ',';
-		grouped[out++] = plain[i];
+			buf[out++] = ',';
+		buf[out++] = plain[i];
 	}
-	grouped[out] = '\0';
-	snprintf(buf, size, "%s", grouped);
+	if (size)
+		buf[out] = '\0';
 }
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000 };

@@ -21,6 +21,10 @@ void units_format_bytes(char *buf, size_t size, uint64_t bytes);
 /* "1.00 KiB" becomes "1 KiB", in place: for values that are exact. */
 void units_trim_zeros(char *text);
 
+/* "1234567"; @buf has room for UNITS_TEXT_SIZE.  Return: how many digits.  For
+   what is written many times: snprintf() takes ten times as long. */
+size_t units_format_decimal(char *buf, uint64_t value);
+
 /* "1,234,567". */
 void units_format_count(char *buf, size_t size, uint64_t count);
 

@@ -41,8 +41,15 @@ enum {
 	LABEL_SIZE = 2048,
 };
 
+/* What is written of the colour of a box. */
+struct flame_paint {
+	char class[16];
+	char colour[8];
+};
+
 struct flame_drawing {
 	struct svg svg;
+	struct flame_paint paints[SVG_HUE_COUNT + 1][SVG_SHADE_COUNT];
 	const struct figure *figure;
 	const struct figure_tree *tree;
 	struct flamegraph_options options;
@@ -120,8 +127,9 @@ static void draw_box_colour(struct flame_drawing *draw,
 {
 	const struct figure_frame *frame = draw->tree->nodes[box->node].frame;
 	const char *narrow = box->width < BORDER_MIN_RATIO ? " n" : "";
+	const struct flame_paint *paint;
 	char class[32];
-	unsigned hue, shade;
+	unsigned hue;
 
 	if (!frame) {
 		snprintf(colour, size, "#dcdcdc");
@@ -129,10 +137,12 @@ static void draw_box_colour(struct flame_drawing *draw,
 		return;
 	}
 	hue = flame_key_hue(&draw->key, frame->module);
-	shade = svg_frame_shade(frame->function);
-	svg_frame_colour(colour, size, hue, shade);
-	snprintf(class, sizeof(class), "h%u s%u%s%s", hue, shade,
-		 frame->is_inlined ? " i" : "", narrow);
+	paint = &draw->paints[hue][svg_frame_shade(frame->function)];
+	memcpy(colour, paint->colour, sizeof(paint->colour));
+	strcpy(class, paint->class);
+	if (frame->is_inlined)
+		strcat(class, " i");
+	strcat(class, narrow);
 	svg_attr(&draw->svg, "class", class);
 }
 
@@ -159,7 +169,8 @@ static void draw_box(struct flame_drawing *draw, const struct flame_box *box)
 		svg_attr(svg, "stroke-dasharray", "3 2");
 	}
 	svg_close(svg);
-	root_label(draw, label, sizeof(label));
+	if (!frame)
+		root_label(draw, label, sizeof(label));
 	draw_box_text(draw, frame ? frame->function : label, box->width);
 	svg_close(svg);
 	svg_break(svg);
@@ -238,10 +249,24 @@ static void add_head(struct flame_drawing *draw)
 
 /* --- the document ------------------------------------------------------- */
 
+static void mix_paints(struct flame_drawing *draw)
+{
+	for (unsigned hue = 0; hue <= SVG_HUE_COUNT; hue++)
+		for (unsigned shade = 0; shade < SVG_SHADE_COUNT; shade++) {
+			struct flame_paint *paint = &draw->paints[hue][shade];
+
+			snprintf(paint->class, sizeof(paint->class), "h%u s%u",
+				 hue, shade);
+			svg_frame_colour(paint->colour, sizeof(paint->colour),
+					 hue, shade);
+		}
+}
+
 static void draw_boxes(struct flame_drawing *draw, double top)
 {
 	struct svg *svg = &draw->svg;
 
+	mix_paints(draw);
 	svg_open(svg, "svg");
 	svg_attr(svg, "class", "mp-frames");
 	svg_attr_number(svg, "y", top, 0);

@@ -10,6 +10,7 @@
 
 #include "report/core/diag.h"
 #include "report/core/sink.h"
+#include "report/core/units.h"
 #include "report/output/svg_figures.h"
 #include "report/template/builtin.h"
 
@@ -76,25 +77,29 @@ void svg_attr(struct svg *svg, const char *name, const char *value)
 
 void svg_attr_int(struct svg *svg, const char *name, long long value)
 {
-	char text[32];
+	char text[UNITS_TEXT_SIZE + 1] = "-";
+	bool is_negative = value < 0;
 
-	snprintf(text, sizeof(text), "%lld", value);
+	units_format_decimal(text + is_negative,
+			     is_negative ? 0 - (uint64_t)value
+					 : (uint64_t)value);
 	svg_attr(svg, name, text);
 }
 
 void svg_attr_count(struct svg *svg, const char *name, uint64_t value)
 {
-	char text[32];
+	char text[UNITS_TEXT_SIZE];
 
-	snprintf(text, sizeof(text), "%" PRIu64, value);
+	units_format_decimal(text, value);
 	svg_attr(svg, name, text);
 }
 
 void svg_format_number(char *buf, size_t size, double value, unsigned places)
 {
-	long long scale = 1, scaled, fraction;
-	char digits[24];
-	size_t len;
+	char text[2 * UNITS_TEXT_SIZE];
+	uint64_t scale = 1, scaled, fraction;
+	bool is_negative;
+	size_t len = 0;
 
 	if (places > 6)
 		places = 6;
@@ -102,13 +107,23 @@ void svg_format_number(char *buf, size_t size, double value, unsigned places)
 		scale *= 10;
 	if (!(fabs(value) < 1e12))
 		value = 0;
-	scaled = llround(value * (double)scale);
-	fraction = llabs(scaled % scale);
-	snprintf(digits, sizeof(digits), "%0*lld", (int)places, fraction);
-	for (len = places; len && digits[len - 1] == '0';)
-		digits[--len] = '\0';
-	snprintf(buf, size, "%s%lld%s%s", scaled < 0 ? "-" : "",
-		 llabs(scaled / scale), len ? "." : "", len ? digits : "");
+	is_negative = llround(value * (double)scale) < 0;
+	scaled = (uint64_t)llround(fabs(value) * (double)scale);
+	if (is_negative)
+		text[len++] = '-';
+	len += units_format_decimal(text + len, scaled / scale);
+	fraction = scaled % scale;
+	if (fraction)
+		text[len++] = '.';
+	/* Digit by digit, until only zeros are left. */
+	for (; fraction; fraction %= scale) {
+		scale /= 10;
+		text[len++] = (char)('0' + fraction / scale);
+	}
+	if (len >= size)
+		len = size - 1;
+	memcpy(buf, text, len);
+	buf[len] = '\0';
 }
 
 void svg_attr_number(struct svg *svg, const char *name, double value,
@@ -122,10 +137,12 @@ void svg_attr_number(struct svg *svg, const char *name, double value,
 
 void svg_attr_percent(struct svg *svg, const char *name, double percent)
 {
-	char number[48], text[56];
+	char text[56];
+	size_t len;
 
-	svg_format_number(number, sizeof(number), percent, 6);
-	snprintf(text, sizeof(text), "%s%%", number);
+	svg_format_number(text, sizeof(text) - 1, percent, 6);
+	len = strlen(text);
+	memcpy(text + len, "%", 2);
 	svg_attr(svg, name, text);
 }
 
