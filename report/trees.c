@@ -10,15 +10,22 @@
 #include "report/pipeline.h"
 #include "report/spec.h"
 
-static bool wants(const struct spec_view *view, bool by_line)
+static bool wants(const struct spec_view *view, enum artifact_subject subject)
 {
-	enum artifact_subject subject =
-		by_line ? SUBJECT_LINES : SUBJECT_FUNCTIONS;
-
 	for (size_t i = 0; i < view->artifact_count; i++)
 		if (view->artifacts[i]->subject == subject)
 			return true;
 	return false;
+}
+
+/* Pages show the functions of what is written by lines, too. */
+static bool is_needed(const struct spec_view *view, bool by_line, bool for_pages)
+{
+	bool lines = wants(view, SUBJECT_LINES);
+
+	if (by_line)
+		return lines;
+	return wants(view, SUBJECT_FUNCTIONS) || (lines && for_pages);
 }
 
 static int finish(void *tree, struct diag *diag)
@@ -38,7 +45,7 @@ int trees_make(struct trees *trees, const struct pipeline *pipeline,
 	if (!trees->items)
 		return -ENOMEM;
 	for (size_t i = 0; status == 0 && i < trees->count; i++)
-		if (wants(&spec->views[i / 2], i % 2))
+		if (is_needed(&spec->views[i / 2], i % 2, tasks != NULL))
 			status = view_tree_begin(&trees->items[i],
 						 pipeline->views[i / 2],
 						 &pipeline->scope, i % 2);

@@ -23,9 +23,9 @@ struct trees {
 	size_t task_count;
 };
 
-/* Begins the trees of all views and leaves the rest to @tasks, or does it itself
-   if that is NULL.  To be ended by trees_done(), after the tasks, whatever the
-   result.  Return: 0 or -ENOMEM. */
+/* Begins the trees of all views and leaves the rest to @tasks.  If that is NULL,
+   there are no pages either, and it does the rest itself.  To be ended by
+   trees_done(), after the tasks, whatever the result.  Return: 0 or -ENOMEM. */
 int trees_make(struct trees *trees, const struct pipeline *pipeline,
 	       struct tasks *tasks);
 void trees_done(struct trees *trees);

@@ -126,9 +126,7 @@ static void draw_box_colour(struct flame_drawing *draw,
 			    size_t size)
 {
 	const struct figure_frame *frame = draw->tree->nodes[box->node].frame;
-	const char *narrow = box->width < BORDER_MIN_RATIO ? " n" : "";
 	const struct flame_paint *paint;
-	char class[32];
 	unsigned hue;
 
 	if (!frame) {
@@ -139,11 +137,13 @@ static void draw_box_colour(struct flame_drawing *draw,
 	hue = flame_key_hue(&draw->key, frame->module);
 	paint = &draw->paints[hue][svg_frame_shade(frame->function)];
 	memcpy(colour, paint->colour, sizeof(paint->colour));
-	strcpy(class, paint->class);
+	svg_value_open(&draw->svg, "class");
+	svg_value(&draw->svg, paint->class);
 	if (frame->is_inlined)
-		strcat(class, " i");
-	strcat(class, narrow);
-	svg_attr(&draw->svg, "class", class);
+		svg_value(&draw->svg, " i");
+	if (box->width < BORDER_MIN_RATIO)
+		svg_value(&draw->svg, " n");
+	svg_value_close(&draw->svg);
 }
 
 static void draw_box(struct flame_drawing *draw, const struct flame_box *box)
