@@ -270,10 +270,10 @@ static size_t select_range(const struct condition *condition,
 		const struct record *record = &records[of[i]];
 		uint64_t value =
 			is_word ? record_is_leaked(record) : record->size;
-		bool is_met = value - condition->min <= span;
+		bool in_range = value - condition->min <= span;
 
 		of[kept] = of[i];
-		kept += is_met != condition->is_negated;
+		kept += in_range != condition->is_negated;
 	}
 	return kept;
 }
