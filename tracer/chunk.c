@@ -319,11 +319,7 @@ static uint32_t count_events(const struct chain *chain)
 static void code_chain(struct columns *columns, const struct chain *chain,
 		       struct columns_output *ret)
 {
-	size_t words = 0;
-
-	for (const struct buffer *b = chain->first; b; b = b->next)
-		words += b->len;
-	columns_begin(columns, clock_time_shift(), words);
+	columns_begin(columns, clock_time_shift());
 	for (const struct buffer *b = chain->first; b; b = b->next) {
 		struct columns_input input = get_input(b);
 

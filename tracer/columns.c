@@ -60,26 +60,13 @@ static uint8_t *column_start(struct columns *c, int column)
 	return p;
 }
 
-/* Safety: pure.  Return: bits of an index of as many events as fit. */
-static unsigned index_bits(size_t words)
+void columns_begin(struct columns *c, unsigned time_shift)
 {
-	unsigned bits = INDEX_BITS_MIN;
-
-	while (bits < INDEX_BITS && (size_t)1 << bits < words)
-		bits++;
-	return bits;
-}
-
-void columns_begin(struct columns *c, unsigned time_shift, size_t words)
-{
-	size_t bytes;
-
 	memset(c, 0, offsetof(struct columns, shape_index));
-	c->index_bits = index_bits(words);
-	bytes = sizeof(*c->shape_index) << c->index_bits;
-	memset(c->shape_index, 0, bytes);
-	memset(c->block_index, 0, bytes);
-	memset(c->address_index, 0, bytes);
+	c->shape_bits = c->block_bits = c->address_bits = INDEX_BITS_MIN;
+	memset(c->shape_index, 0, index_bytes(INDEX_BITS_MIN));
+	memset(c->block_index, 0, index_bytes(INDEX_BITS_MIN));
+	memset(c->address_index, 0, index_bytes(INDEX_BITS_MIN));
 	c->time_shift = time_shift;
 	c->last = TRACE_SHAPES_MAX;
 	c->before = TRACE_SHAPES_MAX;
@@ -113,19 +100,35 @@ static inline uint32_t hash_record(const struct record *r)
 	return (uint32_t)(hash >> 32);
 }
 
-/* Spells out a frame of a new shape.  Safety: see columns.h. */
-static void put_frame(struct columns *c, uint64_t addr)
+/* Safety: see columns.h.  Where the number of a frame is, or would be. */
+static inline uint16_t *find_address(struct columns *c, uint64_t addr)
 {
-	uint32_t i = columns_hash(addr, c->index_bits);
-	uint32_t mask = (1u << c->index_bits) - 1;
+	uint32_t i = columns_hash(addr, c->address_bits);
+	uint32_t mask = (1u << c->address_bits) - 1;
 	uint32_t number;
 
-	while ((number = c->address_index[i]) != INDEX_NONE) {
-		if (c->addresses[number] == addr) {
-			columns_u16(c, TRACE_COLUMN_FRAMES, number);
-			return;
-		}
+	while ((number = c->address_index[i]) != INDEX_NONE &&
+	       c->addresses[number] != addr)
 		i = (i + 1) & mask;
+	return &c->address_index[i];
+}
+
+/* Safety: as above. */
+static COLD void grow_addresses(struct columns *c)
+{
+	memset(c->address_index, 0, index_bytes(++c->address_bits));
+	for (uint32_t i = 1; i <= c->address_count; i++)
+		*find_address(c, c->addresses[i]) = (uint16_t)i;
+}
+
+/* Spells out a frame of a new shape.  Safety: as above. */
+static void put_frame(struct columns *c, uint64_t addr)
+{
+	uint16_t *place = find_address(c, addr);
+
+	if (*place != INDEX_NONE) {
+		columns_u16(c, TRACE_COLUMN_FRAMES, *place);
+		return;
 	}
 	columns_u16(c, TRACE_COLUMN_FRAMES, 0);
 	columns_svarint(c, TRACE_COLUMN_ADDRESSES, addr - c->last_address);
@@ -133,7 +136,25 @@ static void put_frame(struct columns *c, uint64_t addr)
 	if (c->address_count == TRACE_ADDRESSES_MAX)
 		return;
 	c->addresses[++c->address_count] = addr;
-	c->address_index[i] = (uint16_t)c->address_count;
+	*place = (uint16_t)c->address_count;
+	if (is_crowded(c->address_count, c->address_bits))
+		grow_addresses(c);
+}
+
+/* Safety: as above. */
+static COLD void grow_shapes(struct columns *c)
+{
+	uint32_t mask;
+
+	memset(c->shape_index, 0, index_bytes(++c->shape_bits));
+	mask = (1u << c->shape_bits) - 1;
+	for (uint32_t number = 0; number < c->shape_count; number++) {
+		uint32_t i = c->shapes[number].hash & mask;
+
+		while (c->shape_index[i])
+			i = (i + 1) & mask;
+		c->shape_index[i] = (uint16_t)(number + 1);
+	}
 }
 
 /* Finds the record's shape by its content, or makes it.  Safety: as above.
@@ -142,7 +163,7 @@ static NOINLINE uint32_t name_shape(struct columns *c, const struct record *r,
 				    uint32_t *ret_number)
 {
 	uint32_t hash = hash_record(r);
-	uint32_t mask = (1u << c->index_bits) - 1;
+	uint32_t mask = (1u << c->shape_bits) - 1;
 	uint32_t i = hash & mask;
 	uint32_t number;
 
@@ -162,6 +183,8 @@ static NOINLINE uint32_t name_shape(struct columns *c, const struct record *r,
 					   .pop = r->pop,
 					   .push = (uint16_t)r->push,
 					   .tag = (uint8_t)r->head};
+	if (is_crowded(c->shape_count, c->shape_bits))
+		grow_shapes(c);
 	columns_u8(c, TRACE_COLUMN_NEW_SHAPES, (uint8_t)r->head);
 	columns_varint(c, TRACE_COLUMN_NEW_SHAPES, r->pop);
 	columns_varint(c, TRACE_COLUMN_NEW_SHAPES, r->push);
@@ -192,14 +215,34 @@ static inline uint32_t put_shape(struct columns *c, const struct record *r,
 /* Safety: as above.  Where the number of the block at @addr is, or would be. */
 static inline uint16_t *find_block(struct columns *c, uint64_t addr)
 {
-	uint32_t i = columns_hash(addr >> 4, c->index_bits);
-	uint32_t mask = (1u << c->index_bits) - 1;
+	uint32_t i = columns_hash(addr >> 4, c->block_bits);
+	uint32_t mask = (1u << c->block_bits) - 1;
 	uint32_t number;
 
 	while ((number = c->block_index[i]) != INDEX_NONE &&
 	       c->blocks[number].addr != addr)
 		i = (i + 1) & mask;
 	return &c->block_index[i];
+}
+
+/* Safety: as above.  Of blocks at one address the last one is found. */
+static COLD void grow_blocks(struct columns *c)
+{
+	memset(c->block_index, 0, index_bytes(++c->block_bits));
+	for (uint32_t i = 1; i <= c->block_count; i++)
+		*find_block(c, c->blocks[i].addr) = (uint16_t)i;
+}
+
+/* Safety: as above.  The newest block is at @addr. */
+static inline void enter_block(struct columns *c, uint64_t addr)
+{
+	uint16_t *place = find_block(c, addr);
+	bool is_new = *place == INDEX_NONE;
+
+	*place = (uint16_t)c->block_count;
+	c->place_count += is_new;
+	if (UNLIKELY(is_crowded(c->place_count, c->block_bits)))
+		grow_blocks(c);
 }
 
 /* Safety: as above.  Return: code bits. */
@@ -270,7 +313,7 @@ static inline uint32_t put_block(struct columns *c, struct shape *shape,
 	block->class = columns_class(size + slack);
 	code |= in_place ? TRACE_CODE_IN_PLACE : put_place(c, block);
 	c->block_end = addr + size + slack + TRACE_BLOCK_OVERHEAD;
-	*find_block(c, addr) = (uint16_t)c->block_count;
+	enter_block(c, addr);
 	return code;
 }
 

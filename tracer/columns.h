@@ -73,9 +73,8 @@ size_t columns_bytes(void);
  * columns_begin() - start a chunk
  * @columns:    columns_bytes() bytes, at first zero
  * @time_shift: times are in units of 2^@time_shift ticks
- * @words:      at most so many are going to be added
  */
-void columns_begin(struct columns *columns, unsigned time_shift, size_t words);
+void columns_begin(struct columns *columns, unsigned time_shift);
 
 /* Adds a buffer, up to COLUMNS_BUFFERS_MAX of them. */
 void columns_add(struct columns *columns, const struct columns_input *input);

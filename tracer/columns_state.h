@@ -14,8 +14,8 @@
 #include "tracer/encode.h"
 
 enum {
-	INDEX_BITS_MIN = 10,
-	INDEX_BITS = 17, /* twice what it can hold */
+	INDEX_BITS_MIN = 13,
+	INDEX_BITS = 17, /* twice what it may have to hold */
 	INDEX_COUNT = 1 << INDEX_BITS,
 	INDEX_NONE = 0,
 };
@@ -76,13 +76,17 @@ struct free_ring {
  * @last_body:   last address in BODIES
  * @shapes, @blocks, @addresses: by number; 0 is none for the latter two
  * @*_index:     their numbers (plus 1 for shapes) by content, open addressing
- * @index_bits:  log2 of the part of these that is in use
+ * @*_bits:      log2 of the part of these that is in use; it grows, so that
+ *               little memory is touched
+ * @place_count: places in use in @block_index
  * @stack:       the one that a buffer's later half builds upon
  * @cursors:     where each column ends
  */
 struct columns {
 	unsigned time_shift;
-	unsigned index_bits;
+	unsigned shape_bits;
+	unsigned block_bits;
+	unsigned address_bits;
 	uint32_t event_count;
 	uint64_t t;
 	uint64_t first_tick;
@@ -92,6 +96,7 @@ struct columns {
 	uint32_t before;
 	uint32_t shape_count;
 	uint32_t block_count;
+	uint32_t place_count;
 	uint32_t address_count;
 	uint64_t block_end;
 	uint64_t last_freed;
@@ -112,6 +117,22 @@ struct columns {
 	uint64_t stack[TRACE_STACK_DEPTH_MAX];
 	uint8_t bytes[];
 };
+
+_Static_assert(2 * COLUMNS_EVENTS_MAX < INDEX_COUNT &&
+		   2 * TRACE_ADDRESSES_MAX < INDEX_COUNT,
+	       "an index is never full");
+
+/* Return: bytes of an index of 2^@bits. */
+static inline size_t index_bytes(unsigned bits)
+{
+	return sizeof(uint16_t) << bits;
+}
+
+/* Return: whether an index of 2^@bits has to grow to hold @count. */
+static inline bool is_crowded(uint32_t count, unsigned bits)
+{
+	return count > 1u << (bits - 3) && bits < INDEX_BITS;
+}
 
 /* Return: the place of @key in a table of 2^@bits. */
 static inline uint32_t columns_hash(uint64_t key, unsigned bits)

@@ -102,7 +102,7 @@ static struct columns_output code(const struct columns_input *input)
 	if (!columns)
 		columns = calloc(1, columns_bytes());
 	assert_non_null(columns);
-	columns_begin(columns, 5, input->len);
+	columns_begin(columns, 5);
 	columns_add(columns, input);
 	columns_end(columns, &out);
 	return out;

@@ -318,7 +318,7 @@ static int append(const struct appending *to, const struct group *group)
 		if (err)
 			return err;
 	}
-	columns_begin(to->columns, to->time_shift, group->words);
+	columns_begin(to->columns, to->time_shift);
 	for (size_t i = 0; i < group->count; i++)
 		columns_add(to->columns, &group->slots[i].input);
 	columns_end(to->columns, &out);
