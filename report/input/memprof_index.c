@@ -185,7 +185,8 @@ static void add_incomplete(struct memprof *memprof, const struct chunk *chunk)
 		memprof->piece->cut = *chunk;
 		return;
 	}
-	if (goes_on(memprof))
+	/* A file that was just being copied is incomplete; no event is lost. */
+	if (goes_on(memprof) || header->type == TRACE_CHUNK_FILE)
 		return;
 	memprof->run->damaged_bytes += CHUNK_HEADER_LEN;
 	findings_add(&memprof->run->damage, source->path, chunk->offset,

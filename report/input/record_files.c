@@ -107,7 +107,8 @@ static struct file_record *find_open(struct records *records,
 	for (size_t left = OPEN_MAX; i-- > 0 && left-- > 0;) {
 		struct file_record *record = &records->files.items[i];
 
-		if (is_same(&record->file, head))
+		if (record->file.source == records->source &&
+		    is_same(&record->file, head))
 			return record->is_done ? NULL : record;
 	}
 	return NULL;
