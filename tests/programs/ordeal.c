@@ -10,6 +10,7 @@
  *   closeall           close_range() from 3 on
  *   over               puts its own files in the place of all descriptors
  *   leave:DIR          works in DIR, which it removes
+ *   rename:OLD:NEW     a directory
  *   limit:NAME:VALUE   setrlimit(); memory: that much more than it has
  *   fill               allocates blocks of 1 MiB until there is none
  *   user:ID            gives up being root
@@ -333,6 +334,10 @@ static void step(const char *name, char *argument)
 		put_own_files_over_all();
 	else if (!strcmp(name, "leave"))
 		leave(argument);
+	else if (!strcmp(name, "rename") && rename(argument, more))
+		abort();
+	else if (!strcmp(name, "rename"))
+		return;
 	else if (!strcmp(name, "limit"))
 		limit(argument, (rlim_t)atoll(more));
 	else if (!strcmp(name, "fill"))

@@ -53,6 +53,17 @@ static() { # NAME FLAGS...
   [ -f "$archive" ] || return 0
   build_c "$@" -o "$out/static_$name" "$allocators" "$archive" -lstdc++ -lm -ldl
 }
+for name in tcmalloc_minimal jemalloc_pic; do
+  archive=$("$CC" -print-file-name="lib$name.a")
+  if [ -f "$archive" ]; then
+    build_cxx -fsized-deallocation -o "$out/cxx_static_$name" \
+      "$src/operators.cpp" "$archive" -ldl
+  fi
+done
+if has_library -ltcmalloc_minimal; then
+  build_cxx -fsized-deallocation -o "$out/cxx_shared_tcmalloc_minimal" \
+    "$src/operators.cpp" -ltcmalloc_minimal
+fi
 static jemalloc_pic -DJEMALLOC
 static tcmalloc_minimal
 # The names that Rust's crates give it, exported by the program and not.

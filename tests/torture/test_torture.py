@@ -7,8 +7,10 @@ be the same, and the trace must agree with what the program says it did.
 """
 import collections
 import os
+import shutil
 import signal
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "tracer"))
@@ -213,6 +215,28 @@ def lost_descriptors_and_directories():
 
 
 @test
+def trace_whose_directory_goes():
+    for steps, loses in (([], False), (["closeall"], True)):
+        top = tempfile.mkdtemp(prefix="memprof-test-")
+        here, there = (os.path.join(top, name) for name in ("a", "b"))
+        os.mkdir(here)
+        run = Run(["ordeal", "churn:500:12000", f"rename:{here}:{there}",
+                   *steps, "churn:501:12000", f"rename:{there}:{here}",
+                   "churn:502:12000"], output=os.path.join(here, "t.dat"))
+        check_equal((run.status, run.stdout), (0, b"done\n"), steps)
+        run.only_end(1, 0)
+        end = run.trace.ends[0]
+        if not loses:
+            has_what_it_says(run)
+            check_equal(run.stderr, b"")
+        check_equal(end["event_count"] - end["lost_count"],
+                    len(run.trace.events), "events")
+        run.no_live_file()
+        run.done()
+        shutil.rmtree(top)
+
+
+@test
 def limits():
     ordeal("limit:memory:100000000", "fill", end=(1, 0))
     # No file can be opened, to see that it is PATH.live that is removed.
@@ -284,6 +308,25 @@ def other_allocators():
             block = [ev for ev in run.trace.events if ev.size == 777][0]
             check(777 + block.slack >= 777 and block.slack < 2000, name)
             run.only_end(1, 9)
+    if missing:
+        raise Skip("not linked: " + ", ".join(missing))
+
+
+@test
+def cxx_of_other_allocators():
+    missing = []
+    for name in ("cxx_shared_tcmalloc_minimal", "cxx_static_tcmalloc_minimal",
+                 "cxx_static_jemalloc_pic"):
+        if not os.path.exists(os.path.join(PROGRAMS, name)):
+            missing.append(name)
+            continue
+        for run in same_as_untraced([name]):
+            run.clean_order()
+            want = [int(line.split()[1]) for line in run.truth
+                    if line.startswith("new")]
+            got = [size for size in run.sizes()
+                   if size >= 40000 and size != 72704]
+            check_equal(got, want, name)
     if missing:
         raise Skip("not linked: " + ", ".join(missing))
 
