@@ -268,6 +268,24 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 				      : a->tv_nsec < b->tv_nsec;
 }
 
+/* A program may try to execute one file after the other.  Safety: as
+   jit_keep().  Return: whether the trace has the map as it is now. */
+static bool has_map(const struct stat *st)
+{
+	static uint64_t last;
+	const char *trace = trace_file_path();
+	uint64_t of_file[] = {(uint64_t)st->st_ino, (uint64_t)st->st_size,
+			      (uint64_t)st->st_mtim.tv_sec,
+			      (uint64_t)st->st_mtim.tv_nsec};
+	uint64_t key = XXH64(trace, strlen(trace), 0);
+	bool is_same;
+
+	key = XXH64(of_file, sizeof(of_file), key);
+	is_same = key == last;
+	last = key;
+	return is_same;
+}
+
 /* Safety: as jit_keep(). */
 static void keep_perf_map(void)
 {
@@ -284,11 +302,13 @@ static void keep_perf_map(void)
 	fd = kept_open(buf, false, &st);
 	if (fd < 0)
 		return;
-	if ((st.st_uid == uid || st.st_uid == 0) &&
-	    !is_before(&st.st_mtim, &started))
-		kept_write(&map, fd, 0, KEPT_BYTES_MAX);
-	else
+	if ((!uid || st.st_uid == uid || !st.st_uid) &&
+	    !is_before(&st.st_mtim, &started)) {
+		if (!has_map(&st))
+			kept_write(&map, fd, 0, KEPT_BYTES_MAX);
+	} else {
 		log_line(LOG_INFO, "of another process, not kept:", buf, 0);
+	}
 	sys_close(fd);
 }
 

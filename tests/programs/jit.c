@@ -6,6 +6,7 @@
  *	jit none	by nothing
  *	jit link, pipe	by nothing; something else lies where the map would
  * "kill" as a second word: it ends by SIGKILL.  "stale": the map is of 1970.
+ * "exec": it tries to execute what is not there, twice.
  * "busy kill", "busy forget": it does other things first; the latter then takes
  * back what debuggers were told.
  */
@@ -193,6 +194,9 @@ int main(int argc, char **argv)
 		end = argv[3];
 	if (strcmp(end, "forget") == 0)
 		__jit_debug_descriptor.first = NULL;
+	for (int i = 0; i < 2 && strcmp(end, "exec") == 0; i++)
+		if (execl("/nonexistent", "nonexistent", (char *)NULL) == 0)
+			return 1;
 	if (strcmp(end, "kill") == 0)
 		raise(SIGKILL);
 	return 0;
