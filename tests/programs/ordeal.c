@@ -18,11 +18,14 @@
  *   crash              in a signal handler
  *   waitall            waits for every child there is, with __WALL
  *   spaces             unshare(CLONE_VM): only for a process by itself
+ *   backtrace          asks the C library for its own stack
  *   exit:STATUS        by exit()
+ *   live:STATUS        by _exit(), with threads that never end
  * Truth: "has SIZE COUNT".
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -310,6 +313,43 @@ static void wait_for_all(void)
 	printf("children %d, %d\n", children, errno == ECHILD);
 }
 
+static void show_backtrace(void)
+{
+	void *frames[64];
+	int count;
+	char **names;
+
+	one_block(NULL);
+	count = backtrace(frames, 64);
+	names = backtrace_symbols(frames, count);
+	printf("frames %d, names %d\n", count, names != NULL);
+	free(names);
+	truth("has 47001 1\n");
+}
+
+static void *never_end(void *arg)
+{
+	one_block(NULL);
+	pthread_barrier_wait(arg);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void end_among_threads(int status)
+{
+	static pthread_barrier_t barrier;
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 4);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&thread, NULL, never_end, &barrier))
+			abort();
+	pthread_barrier_wait(&barrier);
+	truth("has 47001 3\n");
+	_exit(status);
+}
+
 static void step(const char *name, char *argument)
 {
 	char *more = argument ? strchr(argument, ':') : NULL;
@@ -352,6 +392,10 @@ static void step(const char *name, char *argument)
 		wait_for_all();
 	else if (!strcmp(name, "spaces"))
 		printf("unshare %d\n", unshare(CLONE_VM));
+	else if (!strcmp(name, "backtrace"))
+		show_backtrace();
+	else if (!strcmp(name, "live"))
+		end_among_threads(atoi(argument));
 	else if (!strcmp(name, "exit"))
 		exit(atoi(argument));
 	else

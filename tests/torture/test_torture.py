@@ -189,6 +189,9 @@ def threads_that_race_the_end():
 @test
 def processes_and_their_ends():
     ordeal("raw", "churn:500:12000", "raw", end=(1, 0))
+    ordeal("live:3", end=(3, 3))
+    ordeal("churn:500:12000", "live:3", end=(3, 3))
+    ordeal("backtrace", end=(1, 0))
     ordeal("mainexits", end=(1, 17))
     ordeal("churn:500:12000", "mainexits", end=(1, 17))
     ordeal("daemon", end=(1, 5))
