@@ -33,6 +33,15 @@ static void complain(const struct diag *diag)
 	fprintf(stderr, PROGRAM ": %s\n", text);
 }
 
+static void complain_more(const struct findings *findings)
+{
+	for (size_t i = 0; i < findings->stored; i++)
+		complain(&findings->items[i]);
+	if (findings->count > findings->stored)
+		fprintf(stderr, PROGRAM ": and %zu more mistakes\n",
+			findings->count - findings->stored);
+}
+
 /* The worse of two: a trace that could not be read outweighs damage. */
 static int worse(int a, int b)
 {
@@ -46,7 +55,7 @@ static int worse(int a, int b)
 }
 
 static int builtin_spec(struct spec *spec, const struct cli *cli,
-			struct diag *diag)
+			struct findings *more, struct diag *diag)
 {
 	char path[4096];
 
@@ -54,7 +63,7 @@ static int builtin_spec(struct spec *spec, const struct cli *cli,
 		snprintf(path, sizeof(path), "%s/default.ini",
 			 cli->template_dir);
 		if (access(path, F_OK) == 0)
-			return spec_load(spec, path, diag);
+			return spec_load(spec, path, more, diag);
 	}
 	for (size_t i = 0; i < builtin_file_count; i++) {
 		const struct builtin_file *file = &builtin_files[i];
@@ -69,15 +78,15 @@ static int builtin_spec(struct spec *spec, const struct cli *cli,
 }
 
 static int load_spec(struct spec *spec, const struct cli *cli,
-		     struct diag *diag)
+		     struct findings *more, struct diag *diag)
 {
 	if (cli->mode == CLI_VIEW)
 		return spec_view_parse(spec, cli->view ? cli->view : "",
 				       cli->as, diag);
 	if (cli->mode == CLI_REPORT && cli->spec)
-		return spec_load(spec, cli->spec, diag);
+		return spec_load(spec, cli->spec, more, diag);
 	if (cli->mode == CLI_REPORT)
-		return builtin_spec(spec, cli, diag);
+		return builtin_spec(spec, cli, more, diag);
 	return 0;
 }
 
@@ -242,6 +251,7 @@ int main(int argc, char **argv)
 {
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
 	struct spec spec = { 0 };
+	struct findings mistakes = { 0 };
 	struct cli cli = { 0 };
 	int result = STATUS_OK;
 
@@ -262,12 +272,14 @@ int main(int argc, char **argv)
 		cli_print_help(stdout);
 	} else if (cli.mode == CLI_VERSION) {
 		puts(PROGRAM " " MEMPROF_VERSION);
-	} else if (load_spec(&spec, &cli, &diag)) {
+	} else if (load_spec(&spec, &cli, &mistakes, &diag)) {
 		complain(&diag);
+		complain_more(&mistakes);
 		result = STATUS_USAGE;
 	} else {
 		result = report_all(&cli, &spec);
 	}
+	findings_done(&mistakes);
 	spec_done(&spec);
 	cli_done(&cli);
 	if ((fflush(stdout) || ferror(stdout)) && result == STATUS_OK) {

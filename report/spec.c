@@ -43,7 +43,10 @@ void spec_done(struct spec *spec)
 /**
  * struct reading - a spec file on its way through inih
  * @next:   text not yet handed to inih, up to @end
- * @status: first error; nothing more is read after it
+ * @status: an error that ends the reading
+ * @last:   the last mistake; @first: the first of them, when @has_mistake
+ * @more:   gets those after the first; borrowed, may be NULL
+ * @is_skipping: the current section cannot be read: its keys mean nothing
  * @view, @filter: the current section; NULL in others and before any section
  * @seen:   keys of the current section, as in section_view_set()
  */
@@ -53,6 +56,12 @@ struct reading {
 	const char *next;
 	const char *end;
 	int status;
+	struct diag last;
+	struct diag first;
+	struct findings *more;
+	bool has_mistake;
+	bool has_skipped;
+	bool is_skipping;
 	uint32_t report_line; /* of [report], 0 before it */
 	struct spec_view *view;
 	size_t view_capacity;
@@ -60,6 +69,20 @@ struct reading {
 	size_t filter_capacity;
 	struct section_seen seen;
 };
+
+/* A mistake is kept and the reading goes on.  Return: 0, or @status where it
+   cannot. */
+static int keep_mistake(struct reading *reading, int status)
+{
+	if (status != -EINVAL)
+		return status;
+	if (!reading->has_mistake)
+		reading->first = reading->last;
+	else if (reading->more)
+		findings_add_diag(reading->more, &reading->last);
+	reading->has_mistake = true;
+	return 0;
+}
 
 static int section_close(const struct reading *reading)
 {
@@ -231,8 +254,10 @@ static int section_begin(struct reading *reading, const char *name)
 	size_t kind_len = strcspn(name, blank);
 	const char *rest = name + kind_len + strspn(name + kind_len, blank);
 	char kind[SECTION_MAX + 1] = "";
-	int status = section_close(reading);
+	int status = keep_mistake(reading, section_close(reading));
 
+	reading->view = NULL;
+	reading->filter = NULL;
 	if (status == 0)
 		status = section_text_check(reading->spec, name,
 					    &reading->place);
@@ -240,8 +265,6 @@ static int section_begin(struct reading *reading, const char *name)
 		return status;
 	memcpy(kind, name, kind_len);
 	reading->seen = (struct section_seen){ 0 };
-	reading->view = NULL;
-	reading->filter = NULL;
 	if (strcmp(name, "report") == 0)
 		return report_begin(reading);
 	if (strcmp(kind, "view") == 0)
@@ -280,6 +303,39 @@ static int header_read(struct reading *reading, const char *line)
 	return section_begin(reading, name + strspn(name, blank));
 }
 
+/* Return: whether inih finds a key in @line, or nothing to read. */
+static bool line_has_key(const char *line)
+{
+	if (!line[strspn(line, blank)] || *line == ';' || *line == '#')
+		return true;
+	for (const char *c = line; *c; c++) {
+		if (*c == '=' || *c == ':')
+			return true;
+		if (*c == ';' && c > line && strchr(blank, c[-1]))
+			return false;
+	}
+	return false;
+}
+
+/* What inih need not see.  Return: 0 or an error that ends the reading. */
+static int line_check(struct reading *reading, const char *line)
+{
+	int status;
+
+	if (*line != '[' && !line_has_key(line))
+		return keep_mistake(
+			reading, place_fail(&reading->place, -EINVAL,
+					    "neither a key nor a section; "
+					    "allowed: KEY = VALUE, " SECTIONS
+					    ", ; COMMENT"));
+	if (*line != '[')
+		return 0;
+	status = header_read(reading, line);
+	reading->is_skipping = status < 0;
+	reading->has_skipped |= status < 0;
+	return keep_mistake(reading, status);
+}
+
 /*
  * The fgets of inih: one line without its indentation, which inih would take
  * for the continuation of a value.  Returning NULL ends the parse.
@@ -300,17 +356,43 @@ static char *line_read(char *buf, int size, void *context)
 		line++;
 	len = (size_t)(reading->next - line);
 	if (len >= (size_t)size) {
-		reading->status = place_fail(
-			&reading->place, -EINVAL,
-			"a line of %zu bytes; allowed: up to %d",
-			len - (newline != NULL), size - 2);
-		return NULL;
+		keep_mistake(reading,
+			     place_fail(&reading->place, -EINVAL,
+					"a line of %zu bytes; allowed: up to "
+					"%d",
+					len - (newline != NULL), size - 2));
+		len = 0;
 	}
 	memcpy(buf, line, len);
 	buf[len] = '\0';
-	if (buf[0] == '[')
-		reading->status = header_read(reading, buf);
+	reading->status = line_check(reading, buf);
+	/* inih knows nothing of sections that are none. */
+	if (buf[0] == '[' || !line_has_key(buf))
+		snprintf(buf, (size_t)size, "\n");
 	return reading->status < 0 ? NULL : buf;
+}
+
+static int key_set(struct reading *reading, const char *name, const char *value)
+{
+	const struct place *place = &reading->place;
+	struct spec *spec = reading->spec;
+	int status = section_text_check(spec, name, place);
+
+	if (status < 0)
+		return status;
+	if (reading->view)
+		return section_view_set(spec, reading->view, name, value,
+					&reading->seen, place);
+	if (reading->filter)
+		return section_filter_set(spec, &reading->filter->filter, name,
+					  value, &reading->seen, place);
+	if (reading->report_line)
+		return section_report_set(spec, name, value, &reading->seen,
+					  place);
+	reading->is_skipping = true;
+	return place_fail(place, -EINVAL,
+			  "\"%s\" stands before any section; allowed: "
+			  SECTIONS, name);
 }
 
 /* Never tells inih about an error: it would only remember the line. */
@@ -318,31 +400,11 @@ static int key_read(void *context, const char *section, const char *name,
 		    const char *value)
 {
 	struct reading *reading = context;
-	const struct place *place = &reading->place;
-	struct spec *spec = reading->spec;
 
 	(void)section;
-	if (reading->status < 0)
-		return 1;
-	reading->status = section_text_check(spec, name, place);
-	if (reading->status < 0)
-		return 1;
-	if (reading->view)
-		reading->status = section_view_set(spec, reading->view, name,
-						   value, &reading->seen,
-						   place);
-	else if (reading->filter)
-		reading->status = section_filter_set(
-			spec, &reading->filter->filter, name, value,
-			&reading->seen, place);
-	else if (reading->report_line)
-		reading->status = section_report_set(spec, name, value,
-						     &reading->seen, place);
-	else
-		reading->status = place_fail(place, -EINVAL,
-					     "\"%s\" stands before any "
-					     "section; allowed: " SECTIONS,
-					     name);
+	if (reading->status == 0 && !reading->is_skipping)
+		reading->status =
+			keep_mistake(reading, key_set(reading, name, value));
 	return 1;
 }
 
@@ -363,38 +425,42 @@ static int nul_check(const struct place *place, const char *text, size_t len)
 static int ini_read(struct reading *reading)
 {
 	int line = ini_parse_stream(line_read, reading, key_read, reading);
+	int status = reading->status;
 
-	/* Its line of a syntax error came before the error that ended it. */
-	if (line > 0 &&
-	    (reading->status == 0 || (uint32_t)line < reading->place.line)) {
+	if (status == 0 && line < 0)
+		status = place_fail(&reading->place, -ENOMEM, "out of memory");
+	if (status == 0 && line > 0) {
 		reading->place.line = (uint32_t)line;
-		reading->status = place_fail(
-			&reading->place, -EINVAL,
-			"neither a key nor a section; allowed: KEY = VALUE, "
-			SECTIONS ", ; COMMENT");
-	} else if (line < 0 && reading->status == 0) {
-		reading->status = place_fail(&reading->place, -ENOMEM,
-					     "out of memory");
+		status = keep_mistake(
+			reading, place_fail(&reading->place, -EINVAL,
+					    "neither a key nor a section; "
+					    "allowed: KEY = VALUE, " SECTIONS
+					    ", ; COMMENT"));
 	}
-	if (reading->status == 0)
-		reading->status = section_close(reading);
-	return reading->status < 0
-		       ? reading->status
-		       : spec_uses_resolve(reading->spec, reading->place.diag);
+	if (status == 0)
+		status = keep_mistake(reading, section_close(reading));
+	/* A section that could not be read may be the one that is named. */
+	if (status == 0 && !reading->has_skipped)
+		status = keep_mistake(reading,
+				      spec_uses_resolve(reading->spec,
+							reading->place.diag));
+	return status;
 }
 
-int spec_read(struct spec *spec, const char *path, const char *text, size_t len,
-	      struct diag *diag)
+static int spec_parse(struct spec *spec, const char *path, const char *text,
+		      size_t len, struct findings *more, struct diag *diag)
 {
 	static const char bom[] = "\xef\xbb\xbf";
 	struct reading reading = {
 		.spec = spec,
-		.place = { .path = path, .diag = diag },
+		.place = { .path = path },
 		.next = text,
 		.end = text + len,
+		.more = more,
 	};
 	int status = spec_init(spec, path);
 
+	reading.place.diag = &reading.last;
 	if (status < 0)
 		place_fail(&reading.place, status, "out of memory");
 	if (status == 0)
@@ -403,9 +469,22 @@ int spec_read(struct spec *spec, const char *path, const char *text, size_t len,
 		reading.next += strlen(bom);
 	if (status == 0)
 		status = ini_read(&reading);
-	if (status < 0)
+	if (status == 0 && reading.has_mistake) {
+		reading.last = reading.first;
+		status = -EINVAL;
+	}
+	if (status < 0) {
+		if (diag)
+			*diag = reading.last;
 		spec_done(spec);
+	}
 	return status;
+}
+
+int spec_read(struct spec *spec, const char *path, const char *text, size_t len,
+	      struct diag *diag)
+{
+	return spec_parse(spec, path, text, len, NULL, diag);
 }
 
 /* Return: bytes read into @buf, or negative errno. */
@@ -424,7 +503,8 @@ static long file_read(const char *path, char *buf, size_t size)
 	return error ? -error : (long)len;
 }
 
-int spec_load(struct spec *spec, const char *path, struct diag *diag)
+int spec_load(struct spec *spec, const char *path, struct findings *more,
+	      struct diag *diag)
 {
 	char *text = malloc(SPEC_FILE_MAX + 1);
 	long len;
@@ -444,7 +524,7 @@ int spec_load(struct spec *spec, const char *path, struct diag *diag)
 				  "up to %d bytes",
 				  SPEC_FILE_MAX);
 	else
-		status = spec_read(spec, path, text, (size_t)len, diag);
+		status = spec_parse(spec, path, text, (size_t)len, more, diag);
 	free(text);
 	return status;
 }

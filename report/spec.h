@@ -18,6 +18,7 @@
 #include "report/output/page.h"
 
 struct diag;
+struct findings;
 
 enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
 
@@ -86,8 +87,10 @@ struct spec {
 int spec_read(struct spec *spec, const char *path, const char *text, size_t len,
 	      struct diag *diag);
 
-/* Reads @path and parses it.  Return: as above, or -errno. */
-int spec_load(struct spec *spec, const char *path, struct diag *diag);
+/* Reads @path and parses it.  With -EINVAL, @more gets the errors after the
+   first one; it may be NULL.  Return: as above, or -errno. */
+int spec_load(struct spec *spec, const char *path, struct findings *more,
+	      struct diag *diag);
 
 /**
  * spec_view_parse() - "lifetime=only_leaked&size_min=1KiB&sort_by=size&count=3"

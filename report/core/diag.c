@@ -79,3 +79,12 @@ void findings_done(struct findings *findings)
 	free(findings->items);
 	memset(findings, 0, sizeof(*findings));
 }
+
+void findings_add_diag(struct findings *findings, const struct diag *diag)
+{
+	size_t before = findings->stored;
+
+	findings_add(findings, diag->file, diag->offset, "%s", diag->text);
+	if (findings->stored > before)
+		findings->items[before].line = diag->line;
+}

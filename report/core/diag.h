@@ -67,6 +67,9 @@ enum { FINDINGS_MAX = 100 };
 /* Like diag_set(); out of memory only loses the text, never the count. */
 void findings_add(struct findings *findings, const char *file, uint64_t offset,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Adds a copy of @diag. */
+void findings_add_diag(struct findings *findings, const struct diag *diag);
 void findings_done(struct findings *findings);
 
 #endif /* REPORT_CORE_DIAG_H */

@@ -424,6 +424,10 @@ write_specs() {
 	printf '[report]\npages = none\n[view a]\nartifacts = folded\n' >one.ini
 	printf '[report]\noutput = from-spec\npages = markdown\ntitle = T\n' \
 		>output.ini
+	printf '%s\n' '[report]' 'pages = htlm' 'nonsense' '[view a]' \
+		'size_min = big' 'sort_by = sise' 'lifetime = all' '[veiw b]' \
+		'what = ever' '[view c]' 'from = 7' 'to = 3' '[view c]' \
+		>many.ini
 	printf '[view a]\nuse = big, leked\n[filter leaked]\n[filter big]\n' >use.ini
 	printf '[filter a]\nuse = b\n[filter b]\nuse = a\n' >cycle.ini
 	printf '[report]\npages = none\n[filter old]\nto = 5\n[view a]\nuse = old\nsize_min = 1001\nartifacts = folded\n' \
@@ -440,6 +444,7 @@ test_specs() {
 	expect spec-section memprof-report --spec section.ini t.dat
 	expect spec-value memprof-report --spec value.ini t.dat
 	expect spec-regex memprof-report --spec regex.ini t.dat
+	expect spec-many memprof-report --spec many.ini t.dat
 	expect spec-use memprof-report --spec use.ini t.dat
 	expect spec-cycle memprof-report --spec cycle.ini t.dat
 	expect spec-used "memprof-report --quiet --spec used.ini -o used t.dat && cat used/a.folded"

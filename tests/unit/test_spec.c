@@ -667,12 +667,12 @@ static void files_are_loaded(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "[view a]\n", 9), 9);
-	assert_int_equal(spec_load(&spec, path, &diag), 0);
+	assert_int_equal(spec_load(&spec, path, NULL, &diag), 0);
 	assert_string_equal(spec.path, path);
 	assert_int_equal(spec.view_count, 1);
 	spec_done(&spec);
 	assert_int_equal(ftruncate(fd, 2 * 1024 * 1024), 0);
-	assert_int_equal(spec_load(&spec, path, &diag), -EINVAL);
+	assert_int_equal(spec_load(&spec, path, NULL, &diag), -EINVAL);
 	snprintf(expected, sizeof(expected),
 		 "%s: larger than a spec file may be; allowed: up to 1048576 "
 		 "bytes",
@@ -681,12 +681,12 @@ static void files_are_loaded(void **state)
 	assert_string_equal(message, expected);
 	close(fd);
 	unlink(path);
-	assert_int_equal(spec_load(&spec, path, &diag), -ENOENT);
+	assert_int_equal(spec_load(&spec, path, NULL, &diag), -ENOENT);
 	snprintf(expected, sizeof(expected), "%s: No such file or directory",
 		 path);
 	diag_format(&diag, message, sizeof(message));
 	assert_string_equal(message, expected);
-	assert_int_equal(spec_load(&spec, "/", &diag), -EISDIR);
+	assert_int_equal(spec_load(&spec, "/", NULL, &diag), -EISDIR);
 	diag_format(&diag, message, sizeof(message));
 	assert_string_equal(message, "/: Is a directory");
 	spec_done(&spec);
