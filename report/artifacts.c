@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "report/aggregate/marks.h"
+#include "report/aggregate/residency.h"
 #include "report/aggregate/sites.h"
 #include "report/aggregate/summary.h"
 #include "report/aggregate/timeline.h"
@@ -28,7 +29,7 @@
 #include "report/symbol/symbol.h"
 #include "report/trees.h"
 
-enum { TOP_ROWS = 20, PAGE_MARKS = 100 };
+enum { TOP_ROWS = 20, PAGE_MARKS = 100, PAGE_MAPPINGS = 30 };
 
 /**
  * struct artifacts - figures made so far
@@ -102,6 +103,19 @@ static const struct figure *trace_timeline(struct artifacts *artifacts)
 	return artifacts->timeline;
 }
 
+/* What pages show of the memory that allocations do not explain. */
+static void keep_residency(struct artifacts *artifacts)
+{
+	const struct scope *scope = &artifacts->pipeline->scope;
+
+	if (!scope->run->memory_count)
+		return;
+	if (scope->run->memory_count > 1)
+		keep(artifacts, residency_series(scope));
+	keep(artifacts, residency_table(scope));
+	keep(artifacts, residency_mappings(scope, PAGE_MAPPINGS));
+}
+
 /* The part of the head that is the same in pages and in summary.json. */
 static const struct figure *summary_document(struct artifacts *artifacts)
 {
@@ -132,6 +146,7 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 	children[5] = keep(artifacts, summary_threads(scope));
 	if (scope->run->mark_count)
 		keep(artifacts, marks_table(scope, PAGE_MARKS));
+	keep_residency(artifacts);
 	children[6] = keep(artifacts, summary_modules(scope));
 	children[7] = NULL;
 	if (pipeline->spec->view_count) {
@@ -191,6 +206,10 @@ static const struct figure *figure_make(struct artifacts *artifacts,
 		return summary_loaded_modules(scope);
 	case SUBJECT_MARKERS:
 		return marks_table(scope, SIZE_MAX);
+	case SUBJECT_RESIDENCY:
+		return residency_series(scope);
+	case SUBJECT_MAPPINGS:
+		return residency_mappings(scope, SIZE_MAX);
 	case SUBJECT_COUNT:
 		break;
 	}
@@ -344,6 +363,14 @@ static int write_trace_artifacts(struct artifacts *artifacts,
 		status = write_one(artifacts, "", "Marks and phases",
 				   &artifact_markers,
 				   marks_table(scope, SIZE_MAX));
+	if (status == 0 && scope->run->memory_count > 1)
+		status = write_one(artifacts, "", "Resident memory by kind",
+				   &artifact_residency,
+				   residency_series(scope));
+	if (status == 0 && scope->run->memory_count)
+		status = write_one(artifacts, "", "Mappings",
+				   &artifact_mappings,
+				   residency_mappings(scope, SIZE_MAX));
 	return status;
 }
 

@@ -50,22 +50,6 @@ static uint64_t end_tick(const struct run *run, const struct run_mark *mark)
 					       : run->last_tick;
 }
 
-/* Return: the bin that @tick is in. */
-static size_t bin_of(const struct levels *levels, uint64_t tick)
-{
-	size_t low = 0, high = levels->bin_count;
-
-	while (low + 1 < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (levels_bin_tick(levels, middle) <= tick)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 struct levels_sum {
 	uint64_t first;
 	uint64_t highest;
@@ -75,8 +59,8 @@ struct levels_sum {
 static struct levels_sum sum_levels(const struct levels *levels,
 				    uint64_t from, uint64_t to)
 {
-	size_t last = bin_of(levels, to);
-	size_t bin = bin_of(levels, from);
+	size_t last = levels_bin_of(levels, to);
+	size_t bin = levels_bin_of(levels, from);
 	struct levels_sum sum = { 0 };
 
 	if (!levels->bin_count)

@@ -36,6 +36,21 @@ static void levels_next_bin(struct levels *levels)
 	levels->bin_end = levels_bin_tick(levels, levels->bin + 1);
 }
 
+size_t levels_bin_of(const struct levels *levels, uint64_t tick)
+{
+	size_t low = 0, high = levels->bin_count;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (levels_bin_tick(levels, middle) <= tick)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void levels_advance(struct levels *levels, uint64_t tick)
 {
 	while (tick >= levels->bin_end && levels->bin + 1 < levels->bin_count)

@@ -46,6 +46,9 @@ void levels_init(struct levels *levels, uint64_t first_tick, uint64_t last_tick)
 /* Return: first tick of bin @bin; for bin_count, one past the last. */
 uint64_t levels_bin_tick(const struct levels *levels, size_t bin);
 
+/* Return: the bin that @tick is in; the first or last for others. */
+size_t levels_bin_of(const struct levels *levels, uint64_t tick);
+
 /* Moves on to the bin of @tick; ticks must not fall (those that do count into
    the current bin). */
 void levels_advance(struct levels *levels, uint64_t tick);

@@ -98,6 +98,48 @@ struct run_mark {
 	const char *text;
 };
 
+/* What a mapping is, as far as it can be told. */
+enum run_memory_kind {
+	RUN_MEMORY_HEAP, /* of brk() */
+	RUN_MEMORY_ANONYMOUS,
+	RUN_MEMORY_STACK,
+	RUN_MEMORY_CODE, /* anonymous and executable */
+	RUN_MEMORY_FILE,
+	RUN_MEMORY_SHARED,
+	RUN_MEMORY_TRACER,
+	RUN_MEMORY_SPECIAL, /* the kernel's */
+	RUN_MEMORY_REST,
+	RUN_MEMORY_COUNT,
+};
+
+/* Sums of one sample of all mappings, in bytes. */
+struct run_memory {
+	uint64_t tick;
+	uint64_t resident[RUN_MEMORY_COUNT];
+	uint64_t resident_all;
+	uint64_t swapped;
+	uint64_t size;
+};
+
+/* The mappings of one kind and name in a sample: how many, and bytes. */
+struct run_mapping {
+	enum run_memory_kind kind;
+	uint32_t mappings;
+	const char *name;
+	uint64_t size;
+	uint64_t resident;
+	uint64_t anonymous;
+	uint64_t clean;
+	uint64_t dirty;
+	uint64_t swapped;
+};
+
+struct run_mappings {
+	struct run_memory sums;
+	struct run_mapping *items;
+	size_t count;
+};
+
 /**
  * struct run - all text sanitised, owned by @arena
  * @trace_path:   as given by the user; of the first piece
@@ -113,6 +155,10 @@ struct run_mark {
  * @damaged_bytes: of the file, skipped
  * @events_skipped: in damaged chunks whose header was readable
  * @live_events:  taken from PATH.live
+ * @memory:       samples by tick, thinned out where there were many: of two
+ *                neighbours the higher one is here
+ * @mappings_highest, @mappings_last: of the sample with the most resident
+ *                memory, and of the last one; empty if there was none
  * @has_free_stacks, @has_usable: what the format carried
  */
 struct run {
@@ -149,6 +195,10 @@ struct run {
 	bool has_usable;
 	struct run_thread *threads; /* sorted by number */
 	size_t thread_count;
+	struct run_memory *memory;
+	size_t memory_count;
+	struct run_mappings mappings_highest;
+	struct run_mappings mappings_last;
 	struct run_mark *marks; /* by tick */
 	size_t mark_count;
 	struct module_map modules;

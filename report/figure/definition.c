@@ -81,6 +81,16 @@ const struct definition definitions[] = {
 	  "resident memory is of samples, between which it can have been "
 	  "higher. The largest sample where the run's end is not in the "
 	  "trace." },
+	{ "highest_sample", "Highest sample",
+	  "The sample of the process's mappings (/proc/PID/smaps) with the "
+	  "most resident memory. Samples are at most a second apart in most "
+	  "programs, so there can have been more between them." },
+	{ "last_sample", "Last sample",
+	  "The last sample of the process's mappings, at the end of the run "
+	  "where the program ended by itself." },
+	{ "anonymous", "Anonymous memory",
+	  "Resident memory that no file backs: the heap, stacks, and pages of "
+	  "a private file mapping that were written to." },
 	{ "threads", "Threads", "Threads that made at least one event." },
 	{ "events", "Events",
 	  "Everything recorded, each once: allocations, frees, reallocs, calls "

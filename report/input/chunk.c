@@ -40,6 +40,7 @@ const char *chunk_type_name(uint16_t type)
 	    [TRACE_CHUNK_COLUMNS] = "COLUMNS",
 	    [TRACE_CHUNK_FILE] = "FILE",
 	    [TRACE_CHUNK_MARK] = "MARK",       [TRACE_CHUNK_PIECE] = "PIECE",
+	    [TRACE_CHUNK_SMAPS] = "SMAPS",
 	};
 
 	if (type < sizeof(names) / sizeof(names[0]) && names[type])

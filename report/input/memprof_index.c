@@ -272,7 +272,7 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 	uint16_t type = chunk->header.type;
 
 	memprof->chunk_count++;
-	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_PIECE)
+	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_SMAPS)
 		return add_unknown(memprof, walk, chunk, diag);
 	/* Files may be added after the end of the run. */
 	if (type != TRACE_CHUNK_FILE)

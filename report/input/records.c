@@ -79,6 +79,7 @@ void records_done(struct records *records)
 	vec_done(&records->unloads);
 	vec_done(&records->marks);
 	vec_done(&records->pieces);
+	records_done_smaps(records);
 	records_done_files(records);
 }
 
@@ -373,6 +374,8 @@ int records_add(struct records *records, const struct chunk *chunk,
 	case TRACE_CHUNK_PIECE:
 		add_piece(records, chunk, &cursor);
 		return 0;
+	case TRACE_CHUNK_SMAPS:
+		return records_add_smaps(records, chunk, data, len);
 	case TRACE_CHUNK_FILE:
 		return records_add_file(records, chunk, &cursor);
 	default:
@@ -449,6 +452,8 @@ int records_finish(struct records *records, const uint32_t *lane_threads,
 		memcpy(run->pieces, records->pieces.items,
 		       pieces * sizeof(*run->pieces));
 	error = records_finish_marks(records);
+	if (!error)
+		error = records_finish_smaps(records);
 	if (error)
 		return error;
 	error =

@@ -68,6 +68,13 @@ struct mark_record {
 	const char *text;
 };
 
+/* A payload of SMAPS that is kept. */
+struct smaps_record {
+	struct run_memory sums;
+	uint8_t *data;
+	size_t len;
+};
+
 /* A file that FILE chunks hold.  @is_done: no more pieces are awaited. */
 struct file_record {
 	struct kept_file file;
@@ -130,6 +137,12 @@ struct records {
 		struct mark_record *items;
 		size_t count, capacity;
 	} marks;
+	struct {
+		struct run_memory *items;
+		size_t count, capacity;
+	} smaps;
+	struct smaps_record smaps_highest;
+	struct smaps_record smaps_last;
 	bool marks_refused;
 	bool texts_refused;
 };
@@ -188,6 +201,10 @@ int records_finish_modules(struct records *records);
 int records_add_mark(struct records *records, const struct chunk *chunk,
 		     struct cursor *cursor);
 int records_finish_marks(struct records *records);
+int records_add_smaps(struct records *records, const struct chunk *chunk,
+		      const uint8_t *data, size_t len);
+int records_finish_smaps(struct records *records);
+void records_done_smaps(struct records *records);
 int records_add_file(struct records *records, const struct chunk *chunk,
 		     struct cursor *cursor);
 int records_finish_files(struct records *records);

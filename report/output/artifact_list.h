@@ -19,3 +19,5 @@ ARTIFACT(mallopts)        /* table -> mallopts.json */
 ARTIFACT(threads)         /* table -> threads.json */
 ARTIFACT(modules)         /* table -> modules.json */
 ARTIFACT(markers)         /* table -> markers.json */
+ARTIFACT(residency)       /* series -> residency.svg */
+ARTIFACT(mappings)        /* table -> mappings.json */

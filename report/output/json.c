@@ -681,3 +681,5 @@ JSON_ARTIFACT(modules, "modules", "modules", SUBJECT_MODULES, FIGURE_TABLE,
 	      "executable and libraries, as JSON");
 JSON_ARTIFACT(markers, "markers", "markers", SUBJECT_MARKERS, FIGURE_TABLE,
 	      "JSON: marks, numbers and phases that the program gave");
+JSON_ARTIFACT(mappings, "mappings", "mappings", SUBJECT_MAPPINGS, FIGURE_TABLE,
+	      "what resident memory is made of, by path, as JSON");

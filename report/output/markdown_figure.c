@@ -254,6 +254,14 @@ static void tree_write(struct sink *out, const struct figure_tree *tree,
 	markdown_tree(out, tree, limits->letters);
 }
 
+/* Return: name of the artifact that draws @figure. */
+static const char *picture_name(const struct figure *figure)
+{
+	if (figure->kind == FIGURE_TREE)
+		return "flamegraph";
+	return strcmp(figure->id, "residency") == 0 ? "residency" : "timeline";
+}
+
 static void drawing_write(struct sink *out, const struct figure *figure,
 			  const struct page_data *data,
 			  const struct markdown_limits *limits)
@@ -265,7 +273,7 @@ static void drawing_write(struct sink *out, const struct figure *figure,
 		sink_puts(out, "Nothing to draw.\n");
 		return;
 	}
-	link = picture_find(data, figure, is_tree ? "flamegraph" : "timeline");
+	link = picture_find(data, figure, picture_name(figure));
 	if (link)
 		picture_write(out, figure, link);
 	if (is_tree)

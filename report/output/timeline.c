@@ -59,7 +59,8 @@ struct panel {
 };
 
 static const char *const colours[] = { "#2f6fb5", "#b3541e", "#3f7d46",
-				       "#7a4fa3" };
+				       "#7a4fa3", "#8a6d00", "#0f7b83",
+				       "#b0357a", "#5c6670" };
 enum { COLOUR_COUNT = sizeof(colours) / sizeof(colours[0]) };
 
 static double clean(double value)
@@ -217,6 +218,15 @@ static void format_point(char *buf, size_t size, char command, double value)
 	snprintf(buf, size, "%c%s", command, number);
 }
 
+/* Return: where the box's first value that is known begins. */
+static double start_x(const struct timeline_drawing *draw,
+		      const struct figure_curve *curve)
+{
+	if (!curve->start)
+		return 0;
+	return BOX * x_ratio(draw, draw->series->seconds[curve->start - 1]);
+}
+
 /* A value holds over its whole bin, so curves are steps. */
 static void draw_path(struct timeline_drawing *draw, const struct panel *panel,
 		      const struct figure_curve *curve)
@@ -224,10 +234,7 @@ static void draw_path(struct timeline_drawing *draw, const struct panel *panel,
 	const struct figure_series *series = draw->series;
 	char level[56] = "", edge[56] = "";
 
-	format_point(edge, sizeof(edge), 'M',
-		     curve->start ? BOX * x_ratio(draw, series->seconds
-							[curve->start - 1])
-				  : 0);
+	format_point(edge, sizeof(edge), 'M', start_x(draw, curve));
 	svg_value(&draw->svg, edge);
 	svg_value(&draw->svg, " ");
 	for (size_t i = curve->start; i < series->point_count; i++) {
@@ -255,7 +262,7 @@ static void draw_curve(struct timeline_drawing *draw, const struct panel *panel,
 	const struct figure_curve *curve = &draw->series->curves[index];
 	const char *colour = colours[index % COLOUR_COUNT];
 	struct svg *svg = &draw->svg;
-	char class[32];
+	char class[32], edge[56];
 
 	snprintf(class, sizeof(class), "mp-c%u",
 		 (unsigned)(index % COLOUR_COUNT));
@@ -266,7 +273,10 @@ static void draw_curve(struct timeline_drawing *draw, const struct panel *panel,
 		svg_attr(svg, "fill-opacity", "0.25");
 		svg_value_open(svg, "d");
 		draw_path(draw, panel, curve);
-		svg_value(svg, "V1000H0Z");
+		format_point(edge, sizeof(edge), 'H', start_x(draw, curve));
+		svg_value(svg, "V1000");
+		svg_value(svg, edge);
+		svg_value(svg, "Z");
 		svg_value_close(svg);
 		svg_close(svg);
 		svg_break(svg);
@@ -682,5 +692,14 @@ const struct artifact_format artifact_timeline = {
 	.subject = SUBJECT_TIMELINE,
 	.kind = FIGURE_SERIES,
 	.summary = "live memory over the run: SVG chart",
+	.render = render,
+};
+
+const struct artifact_format artifact_residency = {
+	.name = "residency",
+	.suffix = "residency.svg",
+	.subject = SUBJECT_RESIDENCY,
+	.kind = FIGURE_SERIES,
+	.summary = "resident memory over the run, by kind: SVG chart",
 	.render = render,
 };

@@ -220,7 +220,7 @@ def make_reports(tools, scratch):
     names = re.findall(r"^ARTIFACT\((\w+)\)", (
         ROOT / "report/output/artifact_list.h").read_text("utf-8"), re.M)
     of_trace = {"summary", "mmaps", "mallopts", "threads", "modules",
-                "markers"}
+                "markers", "residency", "mappings"}
     spec = scratch / "all.ini"
     spec.write_text(SPEC.format(", ".join(
         name.replace("_", ".") for name in names if name not in of_trace)))

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What memory is made of, beside the heap.  Started by smaps.sh."""
+import json
 import os
+import subprocess
 import sys
 
-from traced import Run, check, check_equal, run_tests, test
+from traced import BUILD, Run, check, check_equal, run_tests, test
 
 MIB = 1 << 20
 
@@ -82,6 +84,27 @@ def many_names():
     check(300 < named < 700, named)
     check(rest["mappings"] >= 700 - named, rest)
     check(sum(row["rss"] for row in rows.values()) > 700 * 8192)
+    made.done()
+
+
+@test
+def a_report_agrees():
+    made, path = run("wait")
+    samples = made.trace.samples
+    out = subprocess.run(
+        [os.path.join(BUILD, "memprof-report"), "--as", "mappings", made.path],
+        capture_output=True, check=True).stdout
+    document = json.loads(out)
+    check_equal(len(document["samples"]), len(samples))
+    for got, want in zip(document["samples"], samples):
+        check_equal(got["resident"],
+                    sum(row["rss"] for row in want["rows"].values()))
+        for kind in ("file", "stack", "code"):
+            check_equal(got[kind], resident(want["rows"], kind), kind)
+    largest = [row["resident"] for row in document["mappings"]]
+    check_equal(largest, sorted(largest, reverse=True))
+    row, = [row for row in document["mappings"] if row["name"] == path]
+    check_equal((row["resident"], row["kind"]), (8 * MIB, "file"))
     made.done()
 
 

@@ -23,7 +23,7 @@ enum { ARGS_MAX = 16 };
 	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
 	"groups.csv, timeline, timeline.json, sizes, sizes.json, lifetimes, "  \
 	"lifetimes.json, summary, mmaps, mallopts, threads, modules, "\
-	"markers"
+	"markers, residency, mappings"
 
 /* getopt permutes the array, so each test parses a copy of its own. */
 struct args {

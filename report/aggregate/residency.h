@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What resident memory is made of: the part that allocations do not explain.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_RESIDENCY_H
+#define REPORT_AGGREGATE_RESIDENCY_H
+
+#include <stddef.h>
+
+struct figure;
+struct scope;
+
+/* All: NULL when out of memory; to be asked for only where the run has
+   samples, run->memory_count. */
+
+/* SERIES "residency": resident bytes over time, a curve for each kind that
+   there was any of and that says something. */
+const struct figure *residency_series(const struct scope *scope);
+
+/* TABLE "resident": the kinds at the highest and the last sample, the heap
+   beside what the allocations explain of it. */
+const struct figure *residency_table(const struct scope *scope);
+
+/* TABLE "mappings", by path: at most @limit of them, the largest first, and the
+   samples beside it. */
+const struct figure *residency_mappings(const struct scope *scope,
+					size_t limit);
+
+#endif /* REPORT_AGGREGATE_RESIDENCY_H */
