@@ -71,6 +71,7 @@ suite races make races
 suite fuzz make fuzz
 suite tracer tests/tracer/run.sh build/release
 suite controls tests/tracer/controls.sh build/release
+suite pieces tests/tracer/pieces.sh build/release
 suite torture tests/torture/run.sh build/release
 suite instructions tests/tracer/instructions.py build/release
 suite kept tests/tracer/kept.sh build/release

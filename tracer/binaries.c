@@ -8,6 +8,7 @@
 
 #include "tracer/kept.h"
 #include "tracer/log.h"
+#include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/sys.h"
 #include "tracer/trace_file.h"
@@ -27,7 +28,7 @@ static struct {
    trace, does not have. */
 static uint64_t identify(const struct binary *binary, const struct stat *st)
 {
-	const char *trace = trace_file_path();
+	const char *trace = trace_file_path(piece_now);
 	uint64_t of_file[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino,
 			      (uint64_t)st->st_size,
 			      (uint64_t)st->st_mtim.tv_sec,

@@ -76,20 +76,44 @@ void buffer_begin(struct buffer *buffer, const struct buffer_place *place)
 	__atomic_store_n(&slot->committed_len, 0, __ATOMIC_RELAXED);
 	atomic_thread_fence(memory_order_release);
 	slot->thread = place->thread;
-	slot->sequence = place->sequence;
+	slot->sequence = place->id.sequence;
 	slot->from = 0;
-	slot->piece = 0;
+	slot->piece = place->id.piece;
+	slot->after = 0;
 	slot->first_tick = place->first_tick;
 	__atomic_store_n(&slot->in_use, 1, __ATOMIC_RELEASE);
 }
 
-void buffer_split(struct buffer *buffer, uint32_t sequence)
+/* What it holds now.  Safety: its owner. */
+static void set_len(struct buffer *buffer)
 {
-	uint64_t both = sequence | (uint64_t)buffer->len << 32;
+	buffer->len = buffer_len(buffer);
+	if (buffer->len > BUFFER_WORDS) /* the program wrote over it */
+		buffer->len = BUFFER_WORDS;
+}
+
+struct chain buffer_begin_split(struct buffer *buffer,
+				const struct buffer_id *next)
+{
+	set_len(buffer);
+	__atomic_store_n(&buffer->slot->after,
+			 next->sequence | (uint64_t)buffer->len << 32 |
+			     (uint64_t)next->piece << 48,
+			 __ATOMIC_RELEASE);
+	if (buffer->len <= buffer->from)
+		return (struct chain){0};
+	buffer->next = NULL;
+	return (struct chain){buffer, buffer, 1};
+}
+
+void buffer_split(struct buffer *buffer)
+{
+	struct trace_live_slot *slot = buffer->slot;
 
 	buffer->from = buffer->len;
-	__atomic_store_n((uint64_t *)(void *)&buffer->slot->sequence, both,
+	__atomic_store_n((uint64_t *)(void *)&slot->sequence, slot->after,
 			 __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->after, 0, __ATOMIC_RELEASE);
 }
 
 void buffer_give(struct buffer *buffer)
@@ -101,12 +125,17 @@ void buffer_give(struct buffer *buffer)
 	queue_lock_give(&buffers.lock);
 }
 
+void buffer_forget_all(void)
+{
+	buffers.lock = (struct queue_lock){0};
+	buffers.count = 0;
+	buffers.free = NULL;
+}
+
 void chain_append(struct chain *chain, struct buffer *buffer)
 {
 	buffer->next = NULL;
-	buffer->len = buffer_len(buffer);
-	if (buffer->len > BUFFER_WORDS) /* the program wrote over it */
-		buffer->len = BUFFER_WORDS;
+	set_len(buffer);
 	if (chain->last)
 		chain->last->next = buffer;
 	else

@@ -47,6 +47,12 @@ struct chain {
 	uint32_t count;
 };
 
+/* Which piece the chain's events are of.  Safety: it is not empty. */
+static inline uint16_t chain_piece(const struct chain *chain)
+{
+	return chain->first->slot->piece;
+}
+
 /* What the buffer holds now is going to be written.  Safety: the owner of
    both. */
 void chain_append(struct chain *chain, struct buffer *buffer);
@@ -62,11 +68,19 @@ void chain_append(struct chain *chain, struct buffer *buffer);
 struct buffer *buffer_take(void);
 
 /**
+ * struct buffer_id - which of a thread's buffers in the trace it is
+ */
+struct buffer_id {
+	uint32_t sequence;
+	uint16_t piece;
+};
+
+/**
  * struct buffer_place - whose events are in a buffer, and since when
  */
 struct buffer_place {
 	uint32_t thread;
-	uint32_t sequence;
+	struct buffer_id id;
 	uint64_t first_tick;
 };
 
@@ -74,11 +88,17 @@ struct buffer_place {
 void buffer_begin(struct buffer *buffer, const struct buffer_place *place);
 
 /*
- * The trace has what was in it when it was last appended to a chain; the rest
- * has @sequence.  Safety: who wrote it; the thread does not give it away
- * meanwhile, but may go on filling it.
+ * What is in it now is going to be written, and the rest is @next.
+ * buffer_split() must follow.
+ *
+ * Safety: the thread does not give it away meanwhile, but may go on filling
+ * it.  Return: a chain of it alone, empty when there is nothing to write.
  */
-void buffer_split(struct buffer *buffer, uint32_t sequence);
+struct chain buffer_begin_split(struct buffer *buffer,
+				const struct buffer_id *next);
+
+/* The trace has the part before.  Safety: the same. */
+void buffer_split(struct buffer *buffer);
 
 /* Gives one back; its events are in the trace.  Safety: signals blocked. */
 void buffer_give(struct buffer *buffer);
@@ -95,6 +115,9 @@ static inline void buffer_commit(struct trace_live_slot *slot,
 				    TRACE_LIVE_PAGE),
 			 __ATOMIC_RELEASE);
 }
+
+/* All are free, and unused.  Safety: a forked child's only thread. */
+void buffer_forget_all(void);
 
 /* Return: words of whole records.  Safety: anywhere. */
 static inline size_t buffer_len(const struct buffer *buffer)

@@ -18,6 +18,7 @@
 #include "tracer/encode.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
+#include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/seal.h"
 #include "tracer/tls.h"
@@ -67,16 +68,23 @@ static struct {
 	atomic_flag reported;
 } lost;
 
-static atomic_uint_fast64_t event_count;
+/* By the lowest bit of their piece. */
+static atomic_uint_fast64_t event_counts[2];
+
+/* The pieces that chunk_write() appends to. */
+static struct {
+	atomic_uint first;
+	atomic_uint end;
+} open_pieces;
 
 uint64_t chunk_lost_count(void)
 {
 	return lost.total;
 }
 
-uint64_t chunk_event_count(void)
+uint64_t chunk_event_count(uint32_t piece)
 {
-	return event_count;
+	return event_counts[piece & 1];
 }
 
 /* Safety: the context is held.  Return: 0 or -ENOMEM. */
@@ -176,9 +184,10 @@ static size_t store_payload(struct context *ctx, const struct payload *payload,
 	return payload->len;
 }
 
-/* Safety: context held.  Completes @head.  Return: 0 or -errno. */
-static int write_with(struct context *ctx, struct trace_chunk_header *head,
-		      const struct payload *payload)
+/* Safety: context held.  Completes @head, puts all into ctx->out.  Return: 0 or
+   -errno. */
+static int seal_with(struct context *ctx, struct trace_chunk_header *head,
+		     const struct payload *payload, size_t *ret_len)
 {
 	size_t stored = store_payload(ctx, payload, &head->flags);
 
@@ -187,11 +196,14 @@ static int write_with(struct context *ctx, struct trace_chunk_header *head,
 	head->raw_len = (uint32_t)payload->len;
 	chunk_seal(head, ctx->out + sizeof(*head), stored);
 	memcpy(ctx->out, head, sizeof(*head));
-	return trace_file_append(ctx->out, sizeof(*head) + stored);
+	*ret_len = sizeof(*head) + stored;
+	return 0;
 }
 
-/* Safety: context held.  Return: 0 or -errno. */
-static int write_record(struct context *ctx, const struct chunk *chunk)
+/* Safety: context held.  Appends to the pieces [@first, @end).  Return: 0 or
+   -errno. */
+static int write_record(struct context *ctx, const struct chunk *chunk,
+			uint32_t first, uint32_t end)
 {
 	struct trace_chunk_header head = {
 	    .type = (uint16_t)chunk->type,
@@ -200,9 +212,18 @@ static int write_record(struct context *ctx, const struct chunk *chunk)
 	    .last_tick = chunk->tick,
 	};
 	const uint8_t *part = chunk->payload;
+	struct payload payload = {&part, &chunk->len, 1, chunk->len};
+	size_t len;
+	int err = seal_with(ctx, &head, &payload, &len);
 
-	return write_with(ctx, &head,
-			  &(struct payload){&part, &chunk->len, 1, chunk->len});
+	if (err)
+		return err;
+	for (uint32_t piece = first; piece != end; piece++) {
+		int failed = trace_file_append(piece, ctx->out, len);
+
+		err = failed ? failed : err;
+	}
+	return err;
 }
 
 /* Safety: signals blocked.  Counts lost events; the log gets one line. */
@@ -225,7 +246,7 @@ void chunk_report_lost(void)
 	if (!atomic_flag_test_and_set(&lost.reported))
 		log_line(LOG_ERROR,
 			 "cannot write the trace, events are being lost:",
-			 trace_file_path(), lost.error);
+			 trace_file_path(piece_now), lost.error);
 }
 
 /* Safety: pure but for the clock.  Return: a LOST chunk whose payload is put
@@ -250,11 +271,12 @@ static struct chunk lost_chunk(uint8_t payload[LOST_BYTES], uint64_t count,
 static void report_pending(struct context *ctx)
 {
 	uint64_t count = atomic_exchange(&lost.pending, 0);
+	uint32_t end = open_pieces.end;
 	uint8_t payload[LOST_BYTES];
 	struct chunk chunk =
 		lost_chunk(payload, count, TRACE_LOST_WRITE, lost.error);
 
-	if (write_record(ctx, &chunk) != 0)
+	if (write_record(ctx, &chunk, end - 1, end) != 0)
 		lost.pending += count;
 	live_set_lost(TRACE_LOST_WRITE, lost.pending);
 }
@@ -284,10 +306,22 @@ int chunk_write(const struct chunk *chunk)
 	int err = open_context(&ctx);
 
 	if (err == 0)
-		err = write_record(ctx, chunk);
+		err = write_record(ctx, chunk, open_pieces.first,
+				   open_pieces.end);
 	close_context(ctx);
 	if (err)
 		count_lost(0, err);
+	return err;
+}
+
+int chunk_write_in(uint32_t piece, const struct chunk *chunk)
+{
+	struct context *ctx = context_take();
+	int err = context_prepare(ctx);
+
+	if (err == 0)
+		err = write_record(ctx, chunk, piece, piece + 1);
+	close_context(ctx);
 	return err;
 }
 
@@ -345,9 +379,13 @@ static int write_columns(struct context *ctx, const struct chain *chain,
 	    .buffer_count = chain->count,
 	};
 
+	size_t len;
+	int err;
+
 	for (size_t i = 0; i < payload.count; i++)
 		payload.len += payload.lens[i];
-	return write_with(ctx, &head, &payload);
+	err = seal_with(ctx, &head, &payload, &len);
+	return err ? err : trace_file_append(slot->piece, ctx->out, len);
 }
 
 void chunk_write_chain(const struct chain *chain)
@@ -364,13 +402,13 @@ void chunk_write_chain(const struct chain *chain)
 	} else {
 		out.event_count = count_events(chain);
 	}
-	event_count += out.event_count;
+	event_counts[chain_piece(chain) & 1] += out.event_count;
 	close_context(ctx);
 	if (err)
 		count_lost(out.event_count, err);
 }
 
-int chunk_write_preamble(uint64_t trace_id)
+int chunk_write_preamble(uint32_t piece, uint64_t trace_id)
 {
 	struct trace_preamble pre = {
 	    .version_major = TRACE_VERSION_MAJOR,
@@ -381,7 +419,8 @@ int chunk_write_preamble(uint64_t trace_id)
 
 	memcpy(pre.magic, TRACE_MAGIC, TRACE_MAGIC_LEN);
 	pre.checksum = XXH64(&pre, sizeof(pre) - 8, 0);
-	return trace_file_append(&pre, sizeof(pre));
+	event_counts[piece & 1] = 0;
+	return trace_file_append(piece, &pre, sizeof(pre));
 }
 
 int chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error)
@@ -390,4 +429,31 @@ int chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error)
 	struct chunk chunk = lost_chunk(payload, count, reason, error);
 
 	return chunk_write(&chunk);
+}
+
+void chunk_add_piece(uint32_t piece)
+{
+	if (open_pieces.first == open_pieces.end)
+		open_pieces.first = piece;
+	open_pieces.end = piece + 1;
+}
+
+void chunk_drop_piece(uint32_t piece)
+{
+	open_pieces.first = piece + 1;
+	for (size_t i = 1; i < CONTEXT_COUNT; i++) {
+		spinlock_take(&contexts[i].lock);
+		spinlock_give(&contexts[i].lock);
+	}
+}
+
+/* The parent's threads may have been compressing. */
+void chunk_forget_all(void)
+{
+	for (size_t i = 0; i < CONTEXT_COUNT; i++) {
+		contexts[i].lock = (struct spinlock){0};
+		contexts[i].cctx = NULL;
+	}
+	open_pieces.first = open_pieces.end = 0;
+	lost.total = lost.pending = 0;
 }

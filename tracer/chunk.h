@@ -33,6 +33,8 @@ struct chunk {
  * chunk_write() - compress and append one chunk
  * @chunk: at most CHUNK_PAYLOAD_MAX bytes, CHUNK_FILE_MAX in FILE; borrowed
  *
+ * Appends to the trace of every piece there is.
+ *
  * Safety: before start-up: yes.  Signal handler: with signals blocked.
  *         After fork: never.  Allocates: mmap.  Locks: one of its contexts.
  *         errno: untouched.
@@ -40,6 +42,9 @@ struct chunk {
  * Return: 0, or -errno: the chunk is lost.
  */
 int chunk_write(const struct chunk *chunk);
+
+/* As chunk_write(), to the trace of @piece.  Safety: the same. */
+int chunk_write_in(uint32_t piece, const struct chunk *chunk);
 
 /**
  * chunk_write_chain() - append a chunk of events
@@ -55,11 +60,23 @@ void chunk_write_chain(const struct chain *chain);
 /* Puts on the log what the helper could not write.  Safety: as above. */
 void chunk_report_lost(void);
 
-/* Return: events of all chunks, also those not written.  Safety: any. */
-uint64_t chunk_event_count(void);
+/* Return: events of the piece's chunks, also those not written.  Safety: any,
+   after its preamble. */
+uint64_t chunk_event_count(uint32_t piece);
 
 /* Writes the file's first bytes.  Safety: as chunk_write().  Return: same. */
-int chunk_write_preamble(uint64_t trace_id);
+int chunk_write_preamble(uint32_t piece, uint64_t trace_id);
+
+/* There is a piece more, which may be the first one.  Safety: as
+   chunk_write(). */
+void chunk_add_piece(uint32_t piece);
+
+/* There is a piece less; nobody is writing to it when this returns.  Safety: as
+   chunk_write(); its chains are written. */
+void chunk_drop_piece(uint32_t piece);
+
+/* All is as at the start.  Safety: a forked child's only thread. */
+void chunk_forget_all(void);
 
 /* Writes a LOST chunk of @count events.  Safety: as chunk_write().  Return:
    same. */

@@ -5,13 +5,12 @@
 
 bool control_start(enum trace_piece_why why)
 {
-	(void)why;
-	return state_is_owner();
+	return state_begin(why);
 }
 
 bool control_stop(void)
 {
-	return false;
+	return state_stop();
 }
 
 bool control_toggle(enum trace_piece_why why)
@@ -21,4 +20,5 @@ bool control_toggle(enum trace_piece_why why)
 
 void control_flush(void)
 {
+	state_flush();
 }

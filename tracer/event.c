@@ -7,6 +7,7 @@
 #include "tracer/clock.h"
 #include "tracer/modules.h"
 #include "tracer/options.h"
+#include "tracer/piece.h"
 #include "tracer/record.h"
 #include "tracer/state.h"
 #include "tracer/thread.h"
@@ -205,10 +206,12 @@ static COLD bool flush(struct thread *th, uintptr_t caller)
 	int saved = errno;
 	bool done = thread_flush(th);
 
-	if (!done)
-		thread_count_unrecorded();
-	else if (!modules_is_loader(caller))
+	if (done && !modules_is_loader(caller))
 		modules_scan();
+	if (!done && state_page->on)
+		thread_count_unrecorded();
+	if (done && piece_is_due())
+		state_rotate();
 	errno = saved;
 	return done;
 }
@@ -239,6 +242,16 @@ static inline uint64_t *put_head(uint64_t *p, struct thread *th, unsigned tag,
 	*p++ = get_head(tag, pop, push, TRACE_RECORD_TICKS_LONG);
 	*p++ = ticks;
 	return p;
+}
+
+/* Safety: inside the guard.  Whether the buffer has room for @words; no when
+   its end was taken away. */
+static inline bool has_room(const struct thread *th, size_t words)
+{
+	uintptr_t end = (uintptr_t)__atomic_load_n(&th->end, __ATOMIC_RELAXED);
+
+	return (intptr_t)(end - (uintptr_t)th->next) >=
+	       (intptr_t)(words * sizeof(*th->next));
 }
 
 /**
@@ -282,7 +295,7 @@ static COLD uint64_t *begin_rarely(struct thread *th, unsigned *tag,
 
 	if (caller && stack->truncated)
 		*tag |= TRACE_EVENT_TRUNCATED;
-	if ((size_t)(th->end - th->next) < change->push + EVENT_RESERVE) {
+	if (!has_room(th, change->push + EVENT_RESERVE)) {
 		if (!flush(th, caller))
 			return NULL;
 		flushed = true;
@@ -314,7 +327,7 @@ begin(struct cursor *cur, struct thread *th, unsigned tag, uint64_t tick,
 	} else {
 		tag |= TRACE_EVENT_NO_STACK;
 	}
-	if (UNLIKELY((size_t)(th->end - p) < change.push + EVENT_RESERVE ||
+	if (UNLIKELY(!has_room(th, change.push + EVENT_RESERVE) ||
 		     tls.lost_nested | stack->marks)) {
 		p = begin_rarely(th, &tag, caller, &change);
 		if (!p)
@@ -526,7 +539,7 @@ void event_rss_last(void)
 
 	if (!th)
 		return;
-	if (th->end - th->next < EVENT_RESERVE && !flush(th, 0))
+	if (!has_room(th, EVENT_RESERVE) && !thread_flush(th))
 		return;
 	cur.p = put_extras(th->next, false, false);
 	cur.p = put_head(cur.p, th, TRACE_EVENT_RSS, clock_now(), 0, 0);

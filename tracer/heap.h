@@ -65,4 +65,7 @@ static inline bool heap_owns(const void *p)
 	       heap_is_in(&heap_regions[1], p);
 }
 
+/* No thread is at work on it.  Safety: a forked child's only thread. */
+void heap_forget_lock(void);
+
 #endif /* TRACER_HEAP_H */

@@ -14,12 +14,14 @@
 #include "tracer/chunk.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
+#include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/queue.h"
 #include "tracer/smaps.h"
 #include "tracer/state.h"
 #include "tracer/sys_clone.h"
 #include "tracer/text.h"
+#include "tracer/thread.h"
 #include "tracer/tls.h"
 #include "tracer/trace_file.h"
 
@@ -74,7 +76,7 @@ static void on_orphaned(int signal)
 /* Safety: the helper.  Keeps no file of the program's but the trace. */
 static void close_files(void)
 {
-	int fd = trace_file_fd();
+	int fd = trace_file_inherit(piece_now);
 
 	if (fd > 0)
 		sys_close_range(0, (unsigned)fd - 1);
@@ -185,6 +187,8 @@ static void helper_main(void)
 		}
 		if (idle && is_left_behind())
 			break;
+		if (piece_is_due())
+			thread_hurry_all();
 		sys_futex_wait(queue_turn(), turn, smaps_due_ms(IDLE_MS));
 		idle = turn == atomic_load(queue_turn());
 	}
@@ -368,4 +372,12 @@ void helper_stop(void)
 void helper_allow(void)
 {
 	helper.stops--;
+}
+
+void helper_forget(void)
+{
+	helper.lock = (struct queue_lock){0};
+	helper.phase = HELPER_NONE;
+	helper.stops = 0;
+	helper.pid = 0;
 }

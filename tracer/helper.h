@@ -53,4 +53,7 @@ void helper_stop(void);
 /* Takes a helper_stop() back.  Safety: anywhere. */
 void helper_allow(void);
 
+/* There is none, and may be one.  Safety: a forked child's only thread. */
+void helper_forget(void);
+
 #endif /* TRACER_HELPER_H */

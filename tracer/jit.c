@@ -14,6 +14,7 @@
 #include "tracer/kept.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
+#include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
@@ -123,7 +124,7 @@ static bool read_memory(uint64_t addr, void *ret, size_t len)
    another trace, do not have; 0 where it cannot be read, or is none. */
 static uint64_t identify(const struct jit_entry *entry)
 {
-	const char *trace = trace_file_path();
+	const char *trace = trace_file_path(piece_now);
 	uint64_t h = XXH64(trace, strlen(trace), entry->object);
 
 	for (uint64_t done = 0; done < entry->bytes; done += BUFFER_BYTES) {
@@ -273,7 +274,7 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 static bool has_map(const struct stat *st)
 {
 	static uint64_t last;
-	const char *trace = trace_file_path();
+	const char *trace = trace_file_path(piece_now);
 	uint64_t of_file[] = {(uint64_t)st->st_ino, (uint64_t)st->st_size,
 			      (uint64_t)st->st_mtim.tv_sec,
 			      (uint64_t)st->st_mtim.tv_nsec};

@@ -15,22 +15,25 @@
 
 /**
  * struct live - the file
- * @path:          absolute; empty when there is no file
+ * @paths:         its name, absolute, and the one before or after it; empty
+ *                 where there is none
+ * @path:          which of them; another thread may look at it any time
  * @dev, @ino:     its identity
  * @header:        page 0, mapped shared
- * @trace_id:      as in the trace
+ * @run_id:        as in PIECE
  * @segments:      mapped slots, NULL where not yet
  * @segment_count: segments[0 .. segment_count - 1] are not NULL
  */
 static struct {
-	char path[OPTIONS_PATH_MAX + 32];
+	char paths[2][OPTIONS_PATH_MAX + 32];
+	char *_Atomic path;
 	dev_t dev;
 	ino_t ino;
 	struct trace_live_header *header;
-	uint64_t trace_id;
+	uint64_t run_id;
 	uint8_t *segments[LIVE_SEGMENT_COUNT];
 	uint32_t segment_count;
-} live;
+} live = {.path = live.paths[0]};
 
 /* Safety: pure. */
 static off_t segment_offset(uint32_t segment)
@@ -114,7 +117,7 @@ static bool write_header(int fd)
 	head->version_major = TRACE_VERSION_MAJOR;
 	head->version_minor = TRACE_VERSION_MINOR;
 	head->slot_stride = LIVE_STRIDE;
-	head->run_id = live.trace_id;
+	head->run_id = live.run_id;
 	head->pid = (uint32_t)sys_getpid();
 	head->slot_count = 0;
 	return true;
@@ -126,11 +129,11 @@ static bool write_header(int fd)
  *
  * Safety: system calls.
  */
-static bool is_foreign(void)
+static bool is_foreign(const char *path)
 {
 	char magic[TRACE_MAGIC_LEN] = "";
-	int fd = sys_open(live.path,
-			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+			  0);
 	ssize_t len;
 
 	if (fd < 0)
@@ -151,7 +154,7 @@ static int create_file(void)
 	struct stat st;
 	int fd;
 
-	if (!is_foreign())
+	if (!is_foreign(live.path))
 		sys_unlink(live.path);
 	fd = sys_open(live.path,
 		      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -160,7 +163,7 @@ static int create_file(void)
 	if (sys_fstat(fd, &st) == 0 && write_header(fd)) {
 		live.dev = st.st_dev;
 		live.ino = st.st_ino;
-		trace_file_give(fd);
+		trace_file_give(fd, live.path);
 		return fd;
 	}
 	sys_unlink(live.path);
@@ -168,14 +171,36 @@ static int create_file(void)
 	return -1;
 }
 
-bool live_create(const char *trace_path, uint64_t trace_id)
+/* Safety: pure.  @path is one of live.paths. */
+static void set_path(char *path, const char *trace_path)
 {
-	struct text path = text_init(live.path, sizeof(live.path));
+	struct text text = text_init(path, sizeof(live.paths[0]));
+
+	text_add(&text, trace_path);
+	text_add(&text, ".live");
+}
+
+/* Safety: pure.  Return: the one of live.paths that is not live.path. */
+static char *other_path(void)
+{
+	return live.paths[live.path == live.paths[0]];
+}
+
+/* Safety: as live_create(). */
+static void map_segments(int fd)
+{
+	for (uint32_t i = 0; i < live.segment_count; i++)
+		if (map_file(fd, segment_offset(i), SEGMENT_BYTES,
+			     live.segments[i]))
+			live.header->slot_count = (i + 1) * LIVE_SEGMENT_SLOTS;
+}
+
+bool live_create(const char *trace_path, uint64_t run_id)
+{
 	int fd;
 
-	text_add(&path, trace_path);
-	text_add(&path, ".live");
-	live.trace_id = trace_id;
+	set_path(live.path, trace_path);
+	live.run_id = run_id;
 	fd = create_file();
 	if (fd < 0) {
 		live.path[0] = '\0';
@@ -185,8 +210,43 @@ bool live_create(const char *trace_path, uint64_t trace_id)
 			 NULL, 0);
 		return false;
 	}
+	map_segments(fd);
 	sys_close(fd);
 	return true;
+}
+
+bool live_follow(const char *trace_path)
+{
+	char *path = other_path(), *old_path = live.path;
+	int fd = open_existing();
+
+	if (fd < 0) { /* somebody has removed it */
+		old_path[0] = '\0';
+		return true;
+	}
+	sys_close(fd);
+	set_path(path, trace_path);
+	if (is_foreign(path))
+		return false;
+	sys_unlink(path);
+	if (sys_link(old_path, path) != 0) {
+		if (sys_rename(old_path, path) != 0)
+			return false;
+		old_path[0] = '\0';
+	}
+	live.path = path;
+	return true;
+}
+
+void live_leave(void)
+{
+	char *path = other_path();
+	struct stat st;
+
+	if (path[0] && sys_stat(path, &st) == 0 && st.st_dev == live.dev &&
+	    st.st_ino == live.ino)
+		sys_unlink(path);
+	path[0] = '\0';
 }
 
 /* Safety: as live_slot().  Return: slots of a new segment, or NULL. */
@@ -264,10 +324,7 @@ void live_restore(void)
 		live.path[0] = '\0';
 		return;
 	}
-	for (uint32_t i = 0; i < live.segment_count; i++)
-		if (map_file(fd, segment_offset(i), SEGMENT_BYTES,
-			     live.segments[i]))
-			live.header->slot_count = (i + 1) * LIVE_SEGMENT_SLOTS;
+	map_segments(fd);
 	sys_close(fd);
 }
 
@@ -280,7 +337,8 @@ void live_detach_child(void)
 	if (live.header)
 		sys_mmap(live.header, TRACE_LIVE_PAGE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	live.path[0] = '\0';
+	live.paths[0][0] = '\0';
+	live.paths[1][0] = '\0';
 }
 
 bool live_has_file(void)

@@ -28,13 +28,32 @@ enum {
 /**
  * live_create() - make the file beside the trace
  * @trace_path: the trace's absolute path
+ * @run_id: as in PIECE
  *
- * Safety: once, or again after live_remove(), by one thread.  Allocates:
- *         mmap.  Locks: none.  errno: untouched.
+ * Slots that there are already become zero, and part of the file.
+ *
+ * Safety: once, or again after live_remove() or live_detach_child(), by one
+ *         thread while no event is recorded.  Allocates: mmap.  Locks: none.
+ *         errno: untouched.
  *
  * Return: whether there is a file now.
  */
-bool live_create(const char *trace_path, uint64_t trace_id);
+bool live_create(const char *trace_path, uint64_t run_id);
+
+/**
+ * live_follow() - give the file the name of another trace, too
+ *
+ * Where a file cannot have two names it loses the old one.  live_leave()
+ * must follow.
+ *
+ * Safety: by one thread.  Allocates, locks: none.  errno: untouched.
+ *
+ * Return: false when that is not possible.  True without a file.
+ */
+bool live_follow(const char *trace_path);
+
+/* Removes the name that it had before live_follow().  Safety: the same. */
+void live_leave(void);
 
 /**
  * live_slot() - the control page of slot @index; its buffer follows

@@ -51,7 +51,7 @@ void log_init(void)
 	}
 	if (!options.log_file[0])
 		return;
-	output_name_expand(options.log_file, log_path_buf,
+	output_name_expand(options.log_file, 0, log_path_buf,
 			   sizeof(log_path_buf));
 	log_path = log_path_buf;
 }

@@ -15,6 +15,7 @@
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/encode.h"
+#include "tracer/heap.h"
 #include "tracer/jit.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
@@ -37,17 +38,22 @@ struct loader modules_loader;
  * @identity: hash of place, path and build ID
  * @round:    last scan that saw it
  * @is_kept:  the trace has its file, or will not
+ * @payload:  of its MODULE chunk, @payload_len bytes from heap.h; NULL when
+ *            there was no memory
  */
 struct module {
 	uint32_t number;
 	uint32_t round;
 	bool is_kept;
 	uint64_t identity;
+	uint8_t *payload;
+	size_t payload_len;
 };
 
 /**
  * struct modules - all of them
  * @lock:      one scan at a time
+ * @is_forked: the process is a forked child
  * @known:     loaded now as far as the trace says
  * @len:       of them
  * @last:      number of the newest
@@ -58,6 +64,7 @@ struct module {
  */
 static struct {
 	struct spinlock lock;
+	bool is_forked;
 	struct module *known;
 	size_t len;
 	uint32_t last;
@@ -240,9 +247,19 @@ static uint8_t *put_segments(uint8_t *p, const struct dl_phdr_info *info)
 	return p;
 }
 
+/* Safety: signals blocked, lock held.  Keeps the chunk for later pieces. */
+static void keep_payload(struct module *module, const uint8_t *payload,
+			 size_t len)
+{
+	module->payload = heap_alloc(len, 0);
+	module->payload_len = len;
+	if (module->payload)
+		memcpy(module->payload, payload, len);
+}
+
 /* Safety: signals blocked, lock held.  Writes a MODULE chunk. */
 static void write_module(const struct dl_phdr_info *info,
-			 const struct image *image, uint32_t number,
+			 const struct image *image, struct module *module,
 			 uint64_t load_tick)
 {
 	static uint8_t payload[PATH_MAX + SEGMENT_MAX * 40 + 256];
@@ -252,7 +269,7 @@ static void write_module(const struct dl_phdr_info *info,
 	uint8_t *p = payload;
 
 	get_path(info, flags, path, sizeof(path));
-	p = put_u32(p, number);
+	p = put_u32(p, module->number);
 	p = put_u32(p, flags);
 	p = put_u64(p, load_tick);
 	p = put_u64(p, info->dlpi_addr);
@@ -265,6 +282,7 @@ static void write_module(const struct dl_phdr_info *info,
 		memcpy(p, image->build_id, image->build_id_len);
 	p += image->build_id_len;
 	p = put_string(p, path, strlen(path));
+	keep_payload(module, payload, (size_t)(p - payload));
 	chunk_write(&(struct chunk){.type = TRACE_CHUNK_MODULE,
 				    .payload = payload,
 				    .len = (size_t)(p - payload),
@@ -327,7 +345,7 @@ static int add_one(struct dl_phdr_info *info, size_t size, void *arg)
 	module->round = modules.round;
 	module->is_kept = !options.binaries;
 	module->identity = identity;
-	write_module(info, &image, module->number, scan->load_tick);
+	write_module(info, &image, module, scan->load_tick);
 	return 0;
 }
 
@@ -369,10 +387,13 @@ static void drop_unseen(uint64_t unload_tick)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < modules.len; i++) {
-		if (modules.known[i].round == modules.round)
+		if (modules.known[i].round == modules.round) {
 			modules.known[kept++] = modules.known[i];
-		else
-			write_unload(modules.known[i].number, unload_tick);
+			continue;
+		}
+		write_unload(modules.known[i].number, unload_tick);
+		if (modules.known[i].payload)
+			heap_free(modules.known[i].payload);
 	}
 	modules.len = kept;
 }
@@ -433,6 +454,8 @@ void modules_scan(void)
 {
 	uint64_t signals;
 
+	if (modules.is_forked && !modules_loader.dirty)
+		return;
 	sys_signals_block(&signals);
 	if (spinlock_take_bounded(&modules.lock)) {
 		uint64_t dirty = atomic_exchange(&modules_loader.dirty, 0);
@@ -445,4 +468,53 @@ void modules_scan(void)
 		jit_poll();
 	}
 	sys_signals_restore(&signals);
+}
+
+void modules_begin_piece(uint32_t piece)
+{
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	spinlock_take(&modules.lock);
+	chunk_add_piece(piece);
+	for (size_t i = 0; i < modules.len; i++) {
+		const struct module *module = &modules.known[i];
+		struct chunk chunk = {.type = TRACE_CHUNK_MODULE,
+				      .payload = module->payload,
+				      .len = module->payload_len,
+				      .tick = clock_now()};
+
+		if (module->payload)
+			chunk_write_in(piece, &chunk);
+	}
+	spinlock_give(&modules.lock);
+	sys_signals_restore(&signals);
+}
+
+static uint64_t signals_before_fork; /* while the lock is held for it */
+
+void modules_before_fork(void)
+{
+	uint64_t signals;
+
+	if (modules_loader.dirty)
+		modules_scan();
+	sys_signals_block(&signals);
+	spinlock_take(&modules.lock);
+	signals_before_fork = signals;
+}
+
+void modules_after_fork(void)
+{
+	uint64_t signals = signals_before_fork;
+
+	spinlock_give(&modules.lock);
+	sys_signals_restore(&signals);
+}
+
+void modules_after_fork_in_child(void)
+{
+	modules.is_forked = true;
+	modules_loader.dirty = 0;
+	modules_after_fork();
 }

@@ -58,4 +58,26 @@ void modules_mark_dirty(void);
  */
 void modules_scan(void);
 
+/*
+ * Adds @piece to those that chunks go to, and writes the modules known so far
+ * into it.
+ *
+ * Safety: as modules_scan(), also while the caller is the loader.
+ */
+void modules_begin_piece(uint32_t piece);
+
+/*
+ * Before and after a fork: the forked child finds no scan half done, and the
+ * loader's list not locked by us.  Safety: thread that forks.
+ */
+void modules_before_fork(void);
+void modules_after_fork(void);
+
+/*
+ * The same in the child, where the loader's list may be locked for ever by a
+ * thread of the parent: from now on it is only looked at when the loader has
+ * been at work.
+ */
+void modules_after_fork_in_child(void);
+
 #endif /* TRACER_MODULES_H */

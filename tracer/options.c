@@ -21,6 +21,7 @@ enum option_kind {
 	OPTION_ID,        /* uint32_t, of a user */
 	OPTION_LEVEL,     /* enum log_level */
 	OPTION_VERIFY,    /* enum verify_unwind */
+	OPTION_ROTATE,    /* struct rotate */
 };
 
 /**
@@ -50,6 +51,8 @@ static const struct option table[] = {
 	OPTION("CHOWN_OUTPUT_TO", ID, owner),
 	OPTION("WRITE_BINARIES_TO_OUTPUT", BOOL, binaries),
 	OPTION("INCLUDE_FILE", PATH, include),
+	OPTION("DISABLE_BY_DEFAULT", BOOL, disabled),
+	OPTION("ROTATE", ROTATE, rotate),
 	OPTION("TRACK_CHILD_PROCESSES", BOOL, children),
 	OPTION("HELPER", BOOL, helper),
 	OPTION("PATCH_ALLOCATORS", BOOL, patch_allocators),
@@ -154,6 +157,77 @@ static bool parse_number(const char *value, uint64_t max, uint64_t *ret)
 	return true;
 }
 
+/**
+ * struct unit - a suffix of ROTATE
+ * @is_time: of nanoseconds, else of bytes
+ */
+struct unit {
+	const char *suffix;
+	bool is_time;
+	uint64_t factor;
+};
+
+static const struct unit units[] = {
+	{"", false, 1},
+	{"k", false, 1 << 10},
+	{"K", false, 1 << 10},
+	{"KiB", false, 1 << 10},
+	{"M", false, 1 << 20},
+	{"MiB", false, 1 << 20},
+	{"G", false, 1 << 30},
+	{"GiB", false, 1 << 30},
+	{"s", true, UINT64_C(1000000000)},
+	{"m", true, UINT64_C(60000000000)},
+	{"h", true, UINT64_C(3600000000000)},
+	{"d", true, UINT64_C(86400000000000)},
+};
+
+/* Safety: pure.  A number and a unit.  Return: whether @value, of @len bytes,
+   is that. */
+static bool parse_amount(const char *value, size_t len, struct rotate *ret)
+{
+	char digits[24] = "";
+	size_t n = 0;
+	uint64_t amount;
+
+	while (n < len && value[n] >= '0' && value[n] <= '9' &&
+	       n + 1 < sizeof(digits)) {
+		digits[n] = value[n];
+		n++;
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const struct unit *unit = &units[i];
+
+		if (strlen(unit->suffix) != len - n ||
+		    memcmp(unit->suffix, value + n, len - n) != 0 ||
+		    !parse_number(digits, UINT64_MAX / unit->factor, &amount))
+			continue;
+		*(unit->is_time ? &ret->ns : &ret->bytes) =
+		    amount * unit->factor;
+		return true;
+	}
+	return false;
+}
+
+/* Safety: pure.  One amount, or a size and a time with a comma between.
+   Return: whether @value is that. */
+static bool parse_rotate(const char *value, struct rotate *ret)
+{
+	struct rotate rotate = {0};
+	bool more = true;
+
+	while (more) {
+		size_t len = strcspn(value, ",");
+
+		if (!parse_amount(value, len, &rotate))
+			return false;
+		more = value[len] == ',';
+		value += len + more;
+	}
+	*ret = rotate;
+	return true;
+}
+
 /* Safety: pure. */
 static enum log_level parse_level(const char *value)
 {
@@ -204,6 +278,8 @@ static bool set(const struct option *option, const char *value)
 	case OPTION_VERIFY:
 		*(enum verify_unwind *)place = parse_verify(value);
 		return true;
+	case OPTION_ROTATE:
+		return parse_rotate(value, place);
 	case OPTION_NO_EFFECT:
 		break;
 	}
@@ -239,6 +315,15 @@ void options_read(char **envp)
 	options.helper &= !has_valgrind;
 }
 
+/* Safety: pure. */
+static void add_rotate(struct text *out, const struct rotate *rotate)
+{
+	text_add_uint(out, rotate->bytes);
+	text_add(out, ",");
+	text_add_uint(out, rotate->ns / 1000000000);
+	text_add_char(out, 's');
+}
+
 /* Safety: pure.  Appends the option's present value. */
 static void add_value(struct text *out, const struct option *option)
 {
@@ -257,6 +342,9 @@ static void add_value(struct text *out, const struct option *option)
 	case OPTION_ID:
 		if (*(const uint32_t *)place != OPTIONS_NO_OWNER)
 			text_add_uint(out, *(const uint32_t *)place);
+		break;
+	case OPTION_ROTATE:
+		add_rotate(out, place);
 		break;
 	case OPTION_LEVEL:
 		text_add(out, level_names[*(const enum log_level *)place]);

@@ -29,6 +29,16 @@ enum verify_unwind {
 };
 
 /**
+ * struct rotate - when a file is followed by another
+ * @bytes: when it is that long; 0: never
+ * @ns:    when it is that old; 0: never
+ */
+struct rotate {
+	uint64_t bytes;
+	uint64_t ns;
+};
+
+/**
  * struct options - all settings
  * @output:      pattern of the trace's name; empty: no file, do not trace
  * @log_file:    pattern of the log's name; empty: standard error
@@ -46,6 +56,8 @@ enum verify_unwind {
  * @patch_allocators: the code of allocators.h may be changed
  * @zero_memory: what the program allocates is zero
  * @owner:       user that the trace is given to, or OPTIONS_NO_OWNER
+ * @disabled:    nothing is recorded until it is asked for
+ * @rotate:      when a file is followed by another
  * @log_bytes_max: the log is put aside when it is longer; 0: never
  */
 struct options {
@@ -65,6 +77,8 @@ struct options {
 	bool patch_allocators;
 	bool zero_memory;
 	uint32_t owner;
+	bool disabled;
+	struct rotate rotate;
 	uint64_t log_bytes_max;
 };
 

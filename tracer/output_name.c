@@ -9,6 +9,9 @@
 
 static char path[PATH_MAX]; /* not on the program's stack */
 
+/* Where the process was at the first call, with a slash at the end. */
+static char directory[PATH_MAX + 1];
+
 void output_name_executable(char *ret, size_t cap)
 {
 	ssize_t len = sys_readlink("/proc/self/exe", ret, cap - 1);
@@ -35,8 +38,20 @@ static void add_time(struct text *out)
 	text_add_int(out, ts.tv_sec);
 }
 
+/* Safety: system call. */
+static void note_directory(void)
+{
+	struct text out = text_init(directory, sizeof(directory));
+
+	if (directory[0] || sys_getcwd(path, sizeof(path)) <= 0)
+		return;
+	text_add(&out, path);
+	if (out.len > 1)
+		text_add_char(&out, '/');
+}
+
 /* Safety: as the callees.  Appends what the placeholder @letter stands for. */
-static void add_placeholder(struct text *out, char letter)
+static void add_placeholder(struct text *out, char letter, uint32_t number)
 {
 	switch (letter) {
 	case 'p':
@@ -49,7 +64,7 @@ static void add_placeholder(struct text *out, char letter)
 		add_executable_name(out);
 		break;
 	case 'n':
-		text_add_char(out, '0');
+		text_add_uint(out, number);
 		break;
 	case '%':
 		text_add_char(out, '%');
@@ -59,19 +74,18 @@ static void add_placeholder(struct text *out, char letter)
 	}
 }
 
-void output_name_expand(const char *pattern, char *ret, size_t cap)
+void output_name_expand(const char *pattern, uint32_t number, char *ret,
+			size_t cap)
 {
 	struct text out = text_init(ret, cap);
 
-	if (pattern[0] != '/' && sys_getcwd(path, sizeof(path)) > 0) {
-		text_add(&out, path);
-		if (out.len > 1)
-			text_add_char(&out, '/');
-	}
+	note_directory();
+	if (pattern[0] != '/')
+		text_add(&out, directory);
 	for (; *pattern; pattern++) {
 		if (*pattern != '%')
 			text_add_char(&out, *pattern);
 		else if (pattern[1])
-			add_placeholder(&out, *++pattern);
+			add_placeholder(&out, *++pattern, number);
 	}
 }

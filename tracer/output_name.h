@@ -4,19 +4,22 @@
 #define TRACER_OUTPUT_NAME_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /**
  * output_name_expand() - replace placeholders
- * @pattern: %p pid, %t Unix seconds, %e executable's base name, %n number of
- *           files opened by this process before this one (always 0 here),
+ * @pattern: %p pid, %t Unix seconds, %e executable's base name, %n @number,
  *           %% a percent sign; other letters vanish
- * @ret:     result, made absolute so that chdir() does not matter; cut to fit
+ * @number:  of traces that this process had before
+ * @ret:     result, made absolute by the directory of the first call, so that
+ *           chdir() does not matter; cut to fit
  * @cap:     size of @ret
  *
- * Safety: while the trace is being started, by one thread.  Allocates, locks:
- *         none.  System calls: a few.  errno: untouched.
+ * Safety: one thread at a time.  Allocates, locks: none.  System calls: a few.
+ *         errno: untouched.
  */
-void output_name_expand(const char *pattern, char *ret, size_t cap);
+void output_name_expand(const char *pattern, uint32_t number, char *ret,
+			size_t cap);
 
 /*
  * Copies the executable's absolute path.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/queue.h"
 
+#include <string.h>
+
 #include "tracer/buffer.h"
 #include "tracer/chunk.h"
 #include "tracer/columns.h"
@@ -27,6 +29,7 @@ enum lock_holder { HOLDER_NONE, HOLDER_THREAD, HOLDER_HELPER };
  * @helpers: what the helper took last
  * @ticket:  the number after that chain's, while it is not written; 0: none
  * @waiting: full buffers in all chains, the threads' included
+ * @unwritten: chains pushed and not written, by the lowest bit of their piece
  * @turn:    counts pushes
  *
  * The helper does not die by itself, but somebody may kill it, at any
@@ -41,6 +44,7 @@ static struct {
 	struct chain helpers;
 	atomic_uint ticket;
 	atomic_int waiting;
+	atomic_int unwritten[2];
 	atomic_uint turn;
 } queue;
 
@@ -123,12 +127,14 @@ void queue_take(struct chain *ret)
 /* The buffers of a helper that is killed in here are not used again. */
 void queue_finish(struct chain *chain)
 {
+	atomic_int *unwritten = &queue.unwritten[chain_piece(chain) & 1];
 	int count = (int)chain->count;
 
 	if (tls.is_helper)
 		queue.ticket = 0;
 	chain_give(chain);
 	atomic_fetch_sub(&queue.waiting, count);
+	atomic_fetch_sub(unwritten, 1);
 }
 
 /* Safety: as queue_push().  Return: whether there was a chain to write. */
@@ -193,6 +199,7 @@ void queue_push(struct chain *chain)
 {
 	if (!chain->count)
 		return;
+	atomic_fetch_add(&queue.unwritten[chain_piece(chain) & 1], 1);
 	while (!enqueue(chain))
 		work();
 	*chain = (struct chain){0};
@@ -227,4 +234,21 @@ void queue_drain(void)
 		else
 			take_over();
 	}
+}
+
+/* A helper that was killed may have left a chain uncounted. */
+void queue_drain_piece(uint32_t piece)
+{
+	atomic_int *unwritten = &queue.unwritten[piece & 1];
+
+	queue_drain();
+	for (int i = 0; *unwritten && i < WAIT_PATIENCE; i++)
+		if (!work())
+			wait_step(i);
+	*unwritten = 0;
+}
+
+void queue_forget_all(void)
+{
+	memset(&queue, 0, sizeof(queue));
 }

@@ -62,6 +62,13 @@ void queue_finish(struct chain *chain);
  */
 void queue_drain(void);
 
+/* Waits until all chains of @piece that were pushed are written; no more are
+   pushed.  Safety: signals blocked; there is no helper. */
+void queue_drain_piece(uint32_t piece);
+
+/* All is as at the start.  Safety: a forked child's only thread. */
+void queue_forget_all(void);
+
 /* Return: counts pushes; what the helper sleeps on.  Safety: anywhere. */
 atomic_uint *queue_turn(void);
 

@@ -47,13 +47,18 @@ static uint8_t *put_arguments(uint8_t *p, const uint8_t *end,
 	return p;
 }
 
+/* PROCESS of all pieces: programs write over their arguments. */
+static struct {
+	uint8_t *payload;
+	size_t len;
+} process;
+
 /*
  * Fills @payload, of PROCESS_BYTES: the program's stack has no room for a path.
  *
  * Safety: system calls.  Return: the payload's length.
  */
-static size_t fill_process(uint8_t *payload, const struct clock_pair *now,
-			   const struct program_start *start, bool has_live)
+static size_t fill_process(uint8_t *payload, const struct program_start *start)
 {
 	char *path = (char *)payload + CHUNK_PAYLOAD_MAX;
 	uint8_t *p = payload + PROCESS_FIXED;
@@ -68,8 +73,6 @@ static size_t fill_process(uint8_t *payload, const struct clock_pair *now,
 			  &argument_count);
 	p = put_string(p, MEMPROF_VERSION, strlen(MEMPROF_VERSION));
 
-	put_u32(payload, (uint32_t)sys_getpid());
-	put_u32(payload + 4, (uint32_t)sys_getppid());
 	payload[8] = clock_is_tsc ? TRACE_CLOCK_TSC : TRACE_CLOCK_MONOTONIC;
 #if defined(__x86_64__)
 	payload[9] = TRACE_ARCH_X86_64;
@@ -77,31 +80,54 @@ static size_t fill_process(uint8_t *payload, const struct clock_pair *now,
 	payload[9] = TRACE_ARCH_AARCH64;
 #endif
 	payload[10] = get_page_shift();
-	payload[11] =
-	    (uint8_t)((options.free_stacks ? PROCESS_FLAG_FREE_STACKS : 0) |
-		      (has_live ? PROCESS_FLAG_LIVE : 0));
 	put_u32(payload + 12, argument_count);
-	put_u64(payload + 16, now->tick);
-	put_u64(payload + 24, now->monotonic_ns);
-	put_u64(payload + 32, now->realtime_ns);
 	return (size_t)(p - payload);
 }
 
-int record_process(const struct program_start *start, bool has_live)
+int record_process_init(const struct program_start *start)
+{
+	process.payload = pool_map(PROCESS_BYTES);
+	if (!process.payload)
+		return -ENOMEM;
+	process.len = fill_process(process.payload, start);
+	return 0;
+}
+
+int record_process(uint32_t piece, bool has_live)
 {
 	struct clock_pair now = clock_read_pair();
-	uint8_t *payload = pool_map(PROCESS_BYTES);
-	struct chunk chunk = { .type = TRACE_CHUNK_PROCESS,
-			       .payload = payload,
-			       .tick = now.tick };
-	int err;
+	uint8_t *payload = process.payload;
+	struct chunk chunk = {.type = TRACE_CHUNK_PROCESS,
+			      .payload = payload,
+			      .len = process.len,
+			      .tick = now.tick};
 
-	if (!payload)
-		return -ENOMEM;
-	chunk.len = fill_process(payload, &now, start, has_live);
-	err = chunk_write(&chunk);
-	pool_unmap(payload, PROCESS_BYTES);
-	return err;
+	put_u32(payload, (uint32_t)sys_getpid());
+	put_u32(payload + 4, (uint32_t)sys_getppid());
+	payload[11] =
+	    (uint8_t)((options.free_stacks ? PROCESS_FLAG_FREE_STACKS : 0) |
+		      (has_live ? PROCESS_FLAG_LIVE : 0));
+	put_u64(payload + 16, now.tick);
+	put_u64(payload + 24, now.monotonic_ns);
+	put_u64(payload + 32, now.realtime_ns);
+	return chunk_write_in(piece, &chunk);
+}
+
+int record_piece(const struct record_piece *piece)
+{
+	uint8_t payload[TRACE_PIECE_BYTES], *p = payload;
+	struct chunk chunk = {.type = TRACE_CHUNK_PIECE,
+			      .payload = payload,
+			      .len = sizeof(payload),
+			      .tick = clock_now()};
+
+	p = put_u64(p, piece->run_id);
+	p = put_u64(p, piece->previous_id);
+	p = put_u64(p, piece->parent_run);
+	p = put_u32(p, piece->index);
+	put_u32(p, (uint32_t)piece->why |
+		       (piece->has_gap ? TRACE_PIECE_GAP << 8 : 0));
+	return chunk_write_in(piece->index, &chunk);
 }
 
 void record_clock(void)
@@ -127,12 +153,11 @@ static uint64_t get_peak_rss(void)
 	return (uint64_t)ru.ru_maxrss * 1024;
 }
 
-void record_end(enum trace_end_how how, int status, const char *program,
-		uint64_t event_count, uint64_t lost_count)
+void record_end(uint32_t piece, const struct record_end *end)
 {
 	struct clock_pair now = clock_read_pair();
 	uint8_t without_program[END_FIXED + 4], *payload = NULL, *p;
-	size_t len = program ? strnlen(program, PATH_MAX) : 0;
+	size_t len = end->program ? strnlen(end->program, PATH_MAX) : 0;
 
 	if (len)
 		payload = pool_map(END_FIXED + 4 + PATH_MAX);
@@ -141,19 +166,19 @@ void record_end(enum trace_end_how how, int status, const char *program,
 		len = 0;
 	}
 	p = payload;
-	p = put_u32(p, how);
-	p = put_u32(p, (uint32_t)status);
+	p = put_u32(p, end->how);
+	p = put_u32(p, (uint32_t)end->status);
 	p = put_u64(p, now.tick);
 	p = put_u64(p, now.monotonic_ns);
 	p = put_u64(p, now.realtime_ns);
-	p = put_u64(p, event_count);
-	p = put_u64(p, lost_count);
+	p = put_u64(p, end->event_count);
+	p = put_u64(p, end->lost_count);
 	p = put_u64(p, get_peak_rss());
-	p = put_string(p, len ? program : "", len);
-	chunk_write(&(struct chunk){ .type = TRACE_CHUNK_END,
-				     .payload = payload,
-				     .len = (size_t)(p - payload),
-				     .tick = now.tick });
+	p = put_string(p, len ? end->program : "", len);
+	chunk_write_in(piece, &(struct chunk){.type = TRACE_CHUNK_END,
+					      .payload = payload,
+					      .len = (size_t)(p - payload),
+					      .tick = now.tick});
 	if (payload != without_program)
 		pool_unmap(payload, END_FIXED + 4 + PATH_MAX);
 }

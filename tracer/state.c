@@ -14,12 +14,12 @@
 #include "tracer/event.h"
 #include "tracer/helper.h"
 #include "tracer/hooks_new.h"
-#include "tracer/include.h"
 #include "tracer/jit.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
 #include "tracer/modules.h"
 #include "tracer/options.h"
+#include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/real.h"
 #include "tracer/record.h"
@@ -42,6 +42,43 @@ static bool end_key_valid;
 static int quick_status = -1;
 static bool live_is_away; /* removed for an exec that may fail */
 
+/* Held while pieces begin and end. */
+static struct spinlock lock;
+
+/**
+ * struct work - what beginning and ending pieces has to put back
+ */
+struct work {
+	uintptr_t guard;
+	uint64_t signals;
+	int error;
+};
+
+/* Safety: anywhere.  Return: whether end_work() must follow; not while another
+   thread is at it and @waits is false. */
+static bool begin_work(struct work *work, bool waits)
+{
+	if (!state_settled || state_page->pid != sys_getpid())
+		return false;
+	work->error = errno;
+	work->guard = tls_enter_internal();
+	sys_signals_block(&work->signals);
+	if (waits ? spinlock_take_patiently(&lock) : spinlock_try(&lock))
+		return true;
+	sys_signals_restore(&work->signals);
+	tls_leave_internal(work->guard);
+	return false;
+}
+
+/* Safety: after begin_work(). */
+static void end_work(const struct work *work)
+{
+	spinlock_give(&lock);
+	sys_signals_restore(&work->signals);
+	tls_leave_internal(work->guard);
+	errno = work->error;
+}
+
 /* Safety: system calls.  Makes @state_page one that forks wipe. */
 static bool map_state_page(void)
 {
@@ -59,59 +96,10 @@ static bool map_state_page(void)
 	return true;
 }
 
-/* Safety: system call; the clock where the kernel has no entropy yet. */
-static uint64_t make_trace_id(void)
-{
-	uint64_t id = 0;
-
-	if (sys_getrandom(&id, sizeof(id)) != sizeof(id))
-		id = clock_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) +
-		     (uint64_t)sys_getpid();
-	return id;
-}
-
-/* Safety: system calls.  Tells memprof-record where the trace is. */
-static void announce_name(void)
-{
-	const char *path = trace_file_path();
-	int fd;
-
-	if (!options.name_file[0])
-		return;
-	fd = sys_open(options.name_file, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	sys_write(fd, path, strlen(path) + 1);
-	sys_close(fd);
-}
-
-/* Safety: signals blocked, inside the guard.  Return: 0 or -errno. */
-static int open_trace(const struct program_start *start)
-{
-	uint64_t trace_id = make_trace_id();
-	int err = trace_file_open(options.is_child);
-	bool has_live;
-
-	if (err)
-		return err;
-	has_live = live_create(trace_file_path(), trace_id);
-	err = chunk_write_preamble(trace_id);
-	if (!err)
-		err = record_process(start, has_live);
-	if (err) {
-		live_remove();
-		return err;
-	}
-	announce_name();
-	include_keep();
-	return 0;
-}
-
 /* Safety: signals blocked, inside the guard.  Return: whether it is on. */
 static bool start_trace(void)
 {
 	struct program_start start = program_start_get();
-	int err;
 
 	options_read(start.envp);
 	if (options.zero_memory)
@@ -123,16 +111,16 @@ static bool start_trace(void)
 	options_log();
 	modules_init();
 	jit_init();
-	if (!map_state_page())
+	if (!map_state_page() || record_process_init(&start) != 0)
 		return false;
-	err = open_trace(&start);
-	if (err) {
-		log_line(LOG_ERROR, "not traced, cannot create",
-			 trace_file_path(), -err);
+	if (options.disabled) {
+		piece_note_gap();
 		return false;
 	}
-	log_line(LOG_INFO, "tracing to", trace_file_path(), 0);
-	return true;
+	if (piece_begin(TRACE_PIECE_START) == 0)
+		return true;
+	state_page->pid = 0;
+	return false;
 }
 
 bool state_start(void)
@@ -180,21 +168,14 @@ static void take_smaps(enum trace_end_how how)
 /* Safety: inside the guard, owner.  What every end has in common. */
 static void write_end(enum trace_end_how how, int status, const char *program)
 {
-	uint64_t unrecorded = thread_take_unrecorded();
-
 	event_rss_last();
 	unwind_report();
 	thread_flush_all();
-	thread_write_names();
 	modules_scan();
 	helper_stop();
 	take_smaps(how);
 	jit_keep(how == TRACE_END_EXEC);
-	if (unrecorded &&
-	    chunk_write_lost(unrecorded, TRACE_LOST_MEMORY, 0) == 0)
-		live_set_lost(TRACE_LOST_MEMORY, 0);
-	record_end(how, status, program, chunk_event_count(),
-		   thread_lost_count() + chunk_lost_count());
+	piece_end(how, status, program);
 }
 
 /*
@@ -251,21 +232,82 @@ static void restore_live(void)
 void state_end(enum trace_end_how how, int status, const char *program)
 {
 	bool goes_on = how == TRACE_END_ABORT || how == TRACE_END_EXEC;
-	uintptr_t guard;
-	int saved = errno;
+	struct work work;
 
-	if (!state_is_owner())
+	if (!state_is_owner() || !begin_work(&work, true))
 		return;
-	if (!goes_on && !atomic_exchange(&state_page->on, false))
+	if (goes_on ? state_page->on
+		    : atomic_exchange(&state_page->on, false)) {
+		write_end(how, status, program);
+		remove_live(how);
+		if (chunk_lost_count())
+			log_number(LOG_ERROR, "events missing from the trace:",
+				   (long long)chunk_lost_count());
+	}
+	end_work(&work);
+}
+
+/*
+ * The loader was not watched while nothing was recorded.
+ *
+ * Safety: after begin_work().
+ */
+static void begin(enum trace_piece_why why)
+{
+	if (piece_begin(why) != 0)
 		return;
-	guard = tls_enter_internal();
-	write_end(how, status, program);
-	remove_live(how);
-	if (chunk_lost_count())
-		log_number(LOG_ERROR, "events missing from the trace:",
-			   (long long)chunk_lost_count());
-	tls_leave_internal(guard);
-	errno = saved;
+	modules_mark_dirty();
+	state_page->on = true;
+}
+
+bool state_begin(enum trace_piece_why why)
+{
+	struct work work;
+	bool on;
+
+	if (!begin_work(&work, true))
+		return false;
+	if (!state_page->on)
+		begin(why);
+	on = state_page->on;
+	end_work(&work);
+	return on;
+}
+
+bool state_stop(void)
+{
+	struct work work;
+	bool on;
+
+	if (!begin_work(&work, true))
+		return false;
+	on = atomic_exchange(&state_page->on, false);
+	if (on)
+		piece_stop();
+	end_work(&work);
+	return on;
+}
+
+void state_rotate(void)
+{
+	struct work work;
+
+	if (!begin_work(&work, false))
+		return;
+	if (state_page->on && piece_is_due())
+		piece_cut(TRACE_PIECE_ROTATION);
+	end_work(&work);
+}
+
+void state_flush(void)
+{
+	struct work work;
+
+	if (!begin_work(&work, true))
+		return;
+	if (state_page->on)
+		thread_flush_all();
+	end_work(&work);
 }
 
 void state_resume(void)
@@ -303,13 +345,57 @@ static void at_quick_exit_(void *arg)
 	state_end(TRACE_END_QUICK_EXIT, quick_status, NULL);
 }
 
+/* Safety: thread that forks.  A child of one that is inside the tracer is not
+   traced. */
+static void before_fork(void)
+{
+	tls.forks = options.children && !tls.guard && state_page->pid;
+	if (tls.forks)
+		modules_before_fork();
+}
+
+/* Safety: thread that has forked. */
+static void after_fork_in_parent(void)
+{
+	if (tls.forks)
+		modules_after_fork();
+	tls.forks = false;
+}
+
+/* Safety: child of fork(), single thread.  Goes on as the parent did. */
+static void begin_in_child(void)
+{
+	bool was_on = piece_now != PIECE_NONE;
+	uintptr_t guard = tls_enter_internal();
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	lock = (struct spinlock){0};
+	live_is_away = false;
+	piece_leave_parent();
+	state_page->pid = sys_getpid();
+	if (was_on)
+		state_page->on = piece_begin(TRACE_PIECE_FORK) == 0;
+	sys_signals_restore(&signals);
+	tls_leave_internal(guard);
+}
+
 /* Safety: child of fork(), single thread. */
 static void after_fork_in_child(void)
 {
+	bool forks = tls.forks;
+
+	tls.forks = false;
 	if (state_page == &off_page || state_page->pid)
 		return;
-	trace_file_drop();
-	live_detach_child();
+	if (!forks) {
+		trace_file_close(0);
+		trace_file_close(1);
+		live_detach_child();
+		return;
+	}
+	modules_after_fork_in_child();
+	begin_in_child();
 }
 
 /*
@@ -360,7 +446,7 @@ __attribute__((constructor(101))) static void start_up(void)
 		return;
 	guard = tls_enter_internal();
 	options_adjust_environment(program_start_get().envp);
-	if (state_page->on) {
+	if (state_page->pid) {
 		hooks_new_init();
 		allocators_init();
 		unwind_init();
@@ -370,8 +456,10 @@ __attribute__((constructor(101))) static void start_up(void)
 			pthread_setspecific(end_key, &tls);
 		on_exit(at_exit, NULL);
 		__cxa_at_quick_exit(at_quick_exit_, NULL);
-		pthread_atfork(NULL, NULL, after_fork_in_child);
-		record_clock();
+		pthread_atfork(before_fork, after_fork_in_parent,
+			       after_fork_in_child);
+		if (state_page->on)
+			record_clock();
 	}
 	tls_leave_internal(guard);
 }

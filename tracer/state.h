@@ -12,10 +12,10 @@
 /**
  * struct state_page - in a page that is zero in every forked child
  * @on:  events are recorded
- * @pid: of the process that owns the trace
+ * @pid: of the process that may record
  *
  * fork() in any form, raw clone() included, so switches the child off before
- * it can run a single instruction.  A vfork() child shares memory and sees 1;
+ * it can run a single instruction; after a fork() it may begin its own run.  A vfork() child shares memory and sees 1;
  * it may record, but must not end the trace: compare @pid.
  */
 struct state_page {
@@ -75,6 +75,20 @@ void state_end(enum trace_end_how how, int status, const char *program);
  * and a CLOCK chunk says so.  Safety: the same.
  */
 void state_resume(void);
+
+/*
+ * Begin a piece (piece.h) and stop recording; state_rotate() when a piece is
+ * due only.
+ *
+ * Safety: as control.h, which calls the first two; not in a vfork() child.
+ * Return: whether recording is on; was on.
+ */
+bool state_begin(enum trace_piece_why why);
+bool state_stop(void);
+void state_rotate(void);
+
+/* Writes all buffers out.  Safety: the same. */
+void state_flush(void);
 
 /* The status given to quick_exit(), for its handler.  Safety: anywhere. */
 void state_set_quick_status(int status);

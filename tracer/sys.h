@@ -132,6 +132,13 @@ static inline int sys_rename(const char *from, const char *to)
 			      (long)to, 0, 0);
 }
 
+/* @to is a second name of the file. */
+static inline int sys_link(const char *from, const char *to)
+{
+	return (int)sys_call6(SYS_linkat, AT_FDCWD, (long)from, AT_FDCWD,
+			      (long)to, 0, 0);
+}
+
 /* The group stays. */
 static inline int sys_fchown(int fd, uid_t user)
 {

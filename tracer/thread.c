@@ -9,6 +9,7 @@
 #include "tracer/clock.h"
 #include "tracer/encode.h"
 #include "tracer/live.h"
+#include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/queue.h"
 #include "tracer/state.h"
@@ -52,12 +53,18 @@ static struct thread *get(uint32_t index)
 				[index % SEGMENT_THREADS];
 }
 
-/* Safety: signals blocked, or inside the guard.  Writes a THREAD chunk. */
-static void write_record(const struct thread *th, uint32_t what,
-			 const char *name)
+enum {
+	RECORD_BYTES = 28 + COMM_BYTES, /* payload of a THREAD chunk */
+};
+
+/* Safety: pure but for the clock.  Return: a THREAD chunk whose payload is put
+   into @payload. */
+static struct chunk make_record(uint8_t payload[RECORD_BYTES],
+				const struct thread *th, uint32_t what,
+				const char *name)
 {
 	uint64_t now = clock_now();
-	uint8_t payload[28 + COMM_BYTES], *p = payload;
+	uint8_t *p = payload;
 
 	p = put_u32(p, th->number);
 	p = put_u32(p, (uint32_t)th->tid);
@@ -65,11 +72,21 @@ static void write_record(const struct thread *th, uint32_t what,
 	p = put_u32(p, 0);
 	p = put_u64(p, now);
 	p = put_string(p, name, strnlen(name, COMM_BYTES - 1));
-	chunk_write(&(struct chunk){.type = TRACE_CHUNK_THREAD,
-				    .thread = th->number,
-				    .payload = payload,
-				    .len = (size_t)(p - payload),
-				    .tick = now});
+	return (struct chunk){.type = TRACE_CHUNK_THREAD,
+			      .thread = th->number,
+			      .payload = payload,
+			      .len = (size_t)(p - payload),
+			      .tick = now};
+}
+
+/* Safety: signals blocked, or inside the guard. */
+static void write_record(const struct thread *th, uint32_t what,
+			 const char *name)
+{
+	uint8_t payload[RECORD_BYTES];
+	struct chunk chunk = make_record(payload, th, what, name);
+
+	chunk_write(&chunk);
 }
 
 /* Safety: lock held.  Return: a stream not used before, or NULL. */
@@ -98,7 +115,7 @@ static void begin_buffer(struct thread *th)
 {
 	struct buffer_place place = {
 		.thread = th->number,
-		.sequence = th->sequence,
+		.id = {th->sequence, (uint16_t)th->piece},
 		.first_tick = th->last_tick,
 	};
 
@@ -107,6 +124,17 @@ static void begin_buffer(struct thread *th)
 	th->next = th->buffer->words;
 	th->end = th->buffer->words + BUFFER_WORDS;
 	th->prev_len = 0;
+}
+
+/* Safety: owner, @th->lock held.  A stream without a piece joins the present
+   one.  Return: whether it has one. */
+static bool join_piece(struct thread *th)
+{
+	if (th->piece != PIECE_NONE)
+		return true;
+	th->piece = piece_now;
+	th->sequence = 0;
+	return th->piece != PIECE_NONE;
 }
 
 /*
@@ -119,7 +147,8 @@ static bool close_buffer(struct thread *th)
 {
 	struct buffer *buffer = th->buffer;
 
-	if (!buffer || buffer_len(buffer) <= buffer->from)
+	if (!buffer || th->piece == PIECE_NONE ||
+	    buffer_len(buffer) <= buffer->from)
 		return false;
 	chain_append(&th->chain, buffer);
 	th->buffer = NULL;
@@ -130,6 +159,7 @@ static bool close_buffer(struct thread *th)
 bool thread_flush(struct thread *th)
 {
 	uint64_t signals;
+	bool done;
 
 	sys_signals_block(&signals);
 	spinlock_take(&th->lock);
@@ -142,13 +172,14 @@ bool thread_flush(struct thread *th)
 		queue_drain();
 		th->buffer = buffer_take();
 	}
-	if (th->buffer)
+	done = join_piece(th) && th->buffer;
+	if (done)
 		begin_buffer(th);
 	else
-		th->next = th->end;
+		th->next = th->end = NULL;
 	spinlock_give(&th->lock);
 	sys_signals_restore(&signals);
-	return th->buffer;
+	return done;
 }
 
 /* Safety: owner, or whoever found the owner dead; signals blocked.  Writes
@@ -210,17 +241,19 @@ static struct thread *find(void)
 }
 
 /*
- * Makes @th the calling thread's.  Who saw that it belonged to another thread
- * may be about to write that one's buffer out.
+ * Makes @th the calling thread's, while something is recorded.  Who saw that it
+ * belonged to another thread may be about to write that one's buffer out.
  *
  * Safety: threads.lock held.  Return: false when there is no buffer.
+ * @ret_is_new: the piece has no THREAD start of it yet.
  */
-static bool own(struct thread *th)
+static bool own(struct thread *th, bool *ret_is_new)
 {
-	struct buffer *buffer = buffer_take();
+	struct buffer *buffer = piece_now != PIECE_NONE ? buffer_take() : NULL;
 
 	if (!buffer)
 		return false;
+	*ret_is_new = !tls.number;
 	if (!tls.number)
 		tls.number = ++threads.last_number;
 	if (tls.number > 1)
@@ -228,7 +261,10 @@ static bool own(struct thread *th)
 	spinlock_take(&th->lock);
 	th->number = tls.number;
 	th->tid = sys_gettid();
-	th->sequence = tls.sequence;
+	th->piece = piece_now;
+	*ret_is_new |= tls.piece != th->piece;
+	th->sequence = *ret_is_new ? 0 : tls.sequence;
+	tls.piece = th->piece;
 	th->last_tick = clock_now();
 	th->buffer = buffer;
 	begin_buffer(th);
@@ -240,7 +276,7 @@ static bool own(struct thread *th)
 struct thread *thread_register(void)
 {
 	struct stack_bounds bounds;
-	bool first = tls.number == 0;
+	bool is_new = false;
 	char name[COMM_BYTES] = "";
 	struct thread *th;
 	uint64_t signals;
@@ -249,12 +285,13 @@ struct thread *thread_register(void)
 	bounds = unwind_bounds();
 	spinlock_take(&threads.lock);
 	th = find();
-	if (th && (!unwind_stack_init(&th->stack, &bounds) || !own(th))) {
+	if (th && (!unwind_stack_init(&th->stack, &bounds) ||
+		   !own(th, &is_new))) {
 		put_back(th);
 		th = NULL;
 	}
 	spinlock_give(&threads.lock);
-	if (th && first) {
+	if (th && is_new) {
 		sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
 		write_record(th, TRACE_THREAD_START, name);
 	}
@@ -274,54 +311,126 @@ void thread_release(struct thread *th)
 	sys_prctl(PR_GET_NAME, (long)name, 0, 0, 0);
 	tls.thread = NULL;
 	end_stream(th);
-	tls.sequence = th->sequence;
 	write_record(th, TRACE_THREAD_END, name);
 	spinlock_take(&threads.lock);
+	spinlock_take(&th->lock);
+	tls.sequence = th->sequence;
+	tls.piece = th->piece;
+	spinlock_give(&th->lock);
 	put_back(th);
 	spinlock_give(&threads.lock);
 	sys_signals_restore(&signals);
 }
 
 /*
- * Writes another thread's buffers out.  The owner may go on filling the one
- * it has; the rest of that is part of its next chunk.
+ * Writes what the buffer has.  The owner may go on filling it; the rest is
+ * @next.
+ *
+ * Safety: the stream's lock held.
+ */
+static void write_out(struct buffer *buffer, const struct buffer_id *next)
+{
+	struct chain part = buffer_begin_split(buffer, next);
+
+	if (part.count)
+		chunk_write_chain(&part);
+	buffer_split(buffer);
+}
+
+/*
+ * Writes a thread's buffers out, and it goes on: it may be in the middle of an
+ * event, also the calling one, when it was interrupted by a signal.
  *
  * Safety: signals blocked.
  */
-static void flush_foreign(struct thread *th)
+static void flush_one(struct thread *th)
 {
-	struct chain part = {0};
-
 	if (!spinlock_take_patiently(&th->lock))
 		return;
 	queue_push(&th->chain);
-	if (th->buffer && buffer_len(th->buffer) > th->buffer->from) {
-		chain_append(&part, th->buffer);
-		chunk_write_chain(&part);
-		buffer_split(th->buffer, ++th->sequence);
+	if (th->piece != PIECE_NONE && th->buffer &&
+	    buffer_len(th->buffer) > th->buffer->from) {
+		struct buffer_id next = {++th->sequence, (uint16_t)th->piece};
+
+		write_out(th->buffer, &next);
 	}
 	spinlock_give(&th->lock);
 }
 
+/* Ends the stream's part in its piece.  Safety: signals blocked. */
+static void cut(struct thread *th, uint32_t next_piece)
+{
+	struct buffer_id next = {0, (uint16_t)next_piece};
+
+	if (!spinlock_take_patiently(&th->lock))
+		return;
+	if (th->piece != PIECE_NONE && th->piece != next_piece) {
+		queue_push(&th->chain);
+		if (th->buffer)
+			write_out(th->buffer, &next);
+		th->piece = next_piece;
+		th->sequence = 0;
+	}
+	if (next_piece == PIECE_NONE)
+		__atomic_store_n(&th->end, NULL, __ATOMIC_RELAXED);
+	spinlock_give(&th->lock);
+}
+
+/* Who registers with @threads.lock held is in the new piece or is cut. */
+void thread_cut_all(uint32_t next)
+{
+	uint32_t count;
+
+	spinlock_take(&threads.lock);
+	piece_now = next;
+	count = threads.count;
+	spinlock_give(&threads.lock);
+	for (uint32_t i = 0; i < count; i++)
+		if (get(i)->in_use)
+			cut(get(i), next);
+}
+
+void thread_hurry_all(void)
+{
+	uint32_t count = threads.count;
+
+	for (uint32_t i = 0; i < count; i++)
+		__atomic_store_n(&get(i)->end, NULL, __ATOMIC_RELAXED);
+}
+
+void thread_forget_all(void)
+{
+	uint32_t count = threads.count;
+
+	threads.lock = (struct spinlock){0};
+	threads.free_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct thread *th = get(i);
+
+		th->lock = (struct spinlock){0};
+		th->buffer = NULL;
+		th->next = th->end = NULL;
+		th->chain = (struct chain){0};
+		th->piece = PIECE_NONE;
+		if (th != tls.thread)
+			put_back(th);
+		else
+			th->tid = sys_gettid();
+	}
+	tls.piece = PIECE_NONE;
+	threads.lost_count = 0;
+	threads.unrecorded = 0;
+}
+
 void thread_flush_all(void)
 {
-	struct thread *own_thread = tls.thread;
 	uint32_t count = threads.count;
 	uint64_t signals;
 
 	sys_signals_block(&signals);
-	if (own_thread) {
-		thread_flush(own_thread);
-		spinlock_take(&own_thread->lock);
-		queue_push(&own_thread->chain);
-		spinlock_give(&own_thread->lock);
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		struct thread *th = get(i);
-
-		if (th->in_use && th != own_thread)
-			flush_foreign(th);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (get(i)->in_use)
+			flush_one(get(i));
 	queue_drain();
 	sys_signals_restore(&signals);
 }
@@ -347,20 +456,34 @@ static void read_name(int tid, char name[COMM_BYTES])
 		name[len - 1] = '\0';
 }
 
-void thread_write_names(void)
+/* Safety: as thread_write_names().  A chunk for every thread in use. */
+static void write_all(uint32_t piece, uint32_t what)
 {
 	uint32_t count = threads.count;
+	uint8_t payload[RECORD_BYTES];
 	char name[COMM_BYTES];
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct thread *th = get(i);
+		struct chunk chunk;
 
 		if (!th->in_use)
 			continue;
 		read_name(th->tid, name);
-		if (name[0])
-			write_record(th, TRACE_THREAD_NAME, name);
+		chunk = make_record(payload, th, what, name);
+		if (name[0] || what == TRACE_THREAD_START)
+			chunk_write_in(piece, &chunk);
 	}
+}
+
+void thread_write_names(uint32_t piece)
+{
+	write_all(piece, TRACE_THREAD_NAME);
+}
+
+void thread_write_starts(uint32_t piece)
+{
+	write_all(piece, TRACE_THREAD_START);
 }
 
 void thread_write_own_name(const struct thread *th)

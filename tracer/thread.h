@@ -21,17 +21,18 @@
  * @buffer:     being filled; NULL only when there was no memory for another
  * @slot:       the buffer's
  * @next:       where the next record goes, in it
- * @end:        of its words
+ * @end:        of its words; NULL has the thread come to thread_flush() soon
  * @last_tick:  time of the last event, also of one not yet committed
  * @prev_len:   frames of the last event's stack, 0 at the start of a buffer
  * @number:     thread number
  * @tid:        the kernel's
  * @index:      of this struct
  * @in_use:     owned by a thread
+ * @piece:      that events go to; PIECE_NONE: @buffer holds nothing of value
  * @sequence:   of @buffer
  * @chain:      full buffers not pushed yet
- * @lock:       held while @buffer, @chain or @sequence change, or another
- *              thread reads them
+ * @lock:       held while @buffer, @chain, @piece or @sequence change, or
+ *              another thread reads them
  * @stack:      the last stack taken
  */
 struct thread {
@@ -45,6 +46,7 @@ struct thread {
 	int tid;
 	uint32_t index;
 	atomic_bool in_use;
+	uint32_t piece;
 	uint32_t sequence;
 	struct chain chain;
 	struct spinlock lock;
@@ -70,7 +72,8 @@ struct thread *thread_register(void);
  * Safety: owner, inside the guard.  Signals are blocked inside.
  *         Allocates: mmap.  Locks: the stream's.  errno: preserved.
  *
- * Return: false when there is no memory for a buffer; th->next == th->end.
+ * Return: false when there is no memory for a buffer, or recording was
+ *         stopped; th->next == th->end.
  */
 bool thread_flush(struct thread *th);
 
@@ -85,8 +88,29 @@ void thread_release(struct thread *th);
  */
 void thread_flush_all(void);
 
-/* Writes the names of all threads that have a stream.  Safety: as above. */
-void thread_write_names(void);
+/* Writes the names of all threads that have a stream into @piece.  Safety: as
+   above. */
+void thread_write_names(uint32_t piece);
+
+/* Writes THREAD start of the same threads into @piece.  Safety: as above. */
+void thread_write_starts(uint32_t piece);
+
+/*
+ * @next is the piece that events go to, and PIECE_NONE that they are not
+ * wanted any more.  What threads have recorded before is written into the
+ * present piece, or handed over.
+ *
+ * Safety: as thread_flush_all(); signals blocked.
+ */
+void thread_cut_all(uint32_t next);
+
+/* Has all threads come to thread_flush() at their next event.  Safety: also
+   the helper. */
+void thread_hurry_all(void);
+
+/* The threads but the calling one are gone; it goes on with an empty stream.
+   Safety: a forked child's only thread. */
+void thread_forget_all(void);
 
 /* Writes the calling thread's present name.  Safety: owner, in the guard. */
 void thread_write_own_name(const struct thread *th);

@@ -32,8 +32,10 @@ struct thread;
  * @lost_nested: calls from signal handlers not yet reported as LOST
  * @is_helper:   the thread is the helper process
  * @in_allocator: what an allocator calls now is its own affair
+ * @forks:       it is forking, and the child will be traced
  * @number:      thread number, 0 before the first event
  * @sequence:    of the next buffer, kept while there is no stream
+ * @piece:       that @sequence is of
  * @key_rounds:  how often the key destructor has put off the end
  */
 struct tls {
@@ -47,8 +49,10 @@ struct tls {
 	uint32_t lost_nested;
 	bool is_helper;
 	bool in_allocator;
+	bool forks;
 	uint32_t number;
 	uint32_t sequence;
+	uint32_t piece;
 	uint32_t key_rounds;
 };
 

@@ -21,22 +21,41 @@ enum {
 };
 
 /**
- * struct trace_file - the open trace
- * @fd:   the program's descriptor and the helper's, each -1 where there is none
- * @dev:  identity of the file, to notice a reused descriptor
- * @ino:  the same
- * @path: absolute
+ * struct trace_file - an open trace
+ * @piece: of the run
+ * @fd:    the program's descriptor and the helper's, each -1 where there is
+ *         none
+ * @dev:   identity of the file, to notice a reused descriptor
+ * @ino:   the same
+ * @bytes: that it has, as far as this process knows
+ * @path:  absolute
  */
-static struct {
+struct trace_file {
+	uint32_t piece;
 	atomic_int fd[2];
 	dev_t dev;
 	ino_t ino;
+	_Atomic uint64_t bytes;
 	char path[OPTIONS_PATH_MAX + 16];
-} file = { .fd = {-1, -1} };
+};
 
-const char *trace_file_path(void)
+/* One, or two while a piece follows another; by the piece's lowest bit. */
+static struct trace_file files[2] = {{.fd = {-1, -1}}, {.fd = {-1, -1}}};
+
+/* Safety: pure. */
+static struct trace_file *get(uint32_t piece)
 {
-	return file.path;
+	return &files[piece & 1];
+}
+
+const char *trace_file_path(uint32_t piece)
+{
+	return get(piece)->path;
+}
+
+uint64_t trace_file_bytes(uint32_t piece)
+{
+	return get(piece)->bytes;
 }
 
 /*
@@ -114,59 +133,69 @@ static bool is_special(const char *path)
 }
 
 /* Safety: system calls.  Tries names in turn.  Return: descriptor, -errno. */
-static int create_under_free_name(bool may_overwrite)
+static int create_under_free_name(struct trace_file *file, bool may_overwrite)
 {
-	size_t base_len = strlen(file.path);
-	int fd = create(file.path);
+	size_t base_len = strlen(file->path);
+	int fd = create(file->path);
 
-	if (fd == -EEXIST && is_special(file.path))
+	if (fd == -EEXIST && is_special(file->path))
 		return -EEXIST;
 	if (fd == -EEXIST && may_overwrite)
-		fd = take_over(file.path);
+		fd = take_over(file->path);
 	for (unsigned n = 1; fd == -EEXIST && n < NAME_TRIES; n++) {
-		struct text name = {file.path, base_len, sizeof(file.path)};
+		struct text name = {file->path, base_len, sizeof(file->path)};
 
 		text_add_char(&name, '.');
 		text_add_uint(&name, n);
-		fd = create(file.path);
+		fd = create(file->path);
 	}
 	return fd;
 }
 
-void trace_file_give(int fd)
+void trace_file_give(int fd, const char *path)
 {
 	int err = 0;
 
 	if (options.owner != OPTIONS_NO_OWNER)
 		err = sys_fchown(fd, options.owner);
 	if (err)
-		log_line(LOG_WARN, "the trace keeps its owner:", file.path,
+		log_line(LOG_WARN, "the trace keeps its owner:", path,
 			 -err);
 }
 
-int trace_file_open(bool keep_existing)
+int trace_file_open(uint32_t piece, bool keep_existing)
 {
 	bool may_overwrite = !keep_existing && !strchr(options.output, '%');
+	struct trace_file *file = get(piece);
 	struct stat st;
 	int fd;
 
-	output_name_expand(options.output, file.path, OPTIONS_PATH_MAX);
-	fd = create_under_free_name(may_overwrite);
+	output_name_expand(options.output, piece, file->path,
+			   OPTIONS_PATH_MAX);
+	fd = create_under_free_name(file, may_overwrite);
 	if (fd < 0)
 		return fd;
 	fd = move_up(fd);
-	trace_file_give(fd);
+	trace_file_give(fd, file->path);
 	sys_fstat(fd, &st);
-	file.dev = st.st_dev;
-	file.ino = st.st_ino;
-	file.fd[0] = file.fd[1] = fd;
+	file->piece = piece;
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	file->bytes = 0;
+	file->fd[0] = file->fd[1] = fd;
 	return 0;
 }
 
-/* Safety: system call.  Fills @st.  Return: whether @fd is the trace. */
-static bool is_ours(int fd, struct stat *st)
+/* Safety: pure.  Return: whether @st is of the trace. */
+static bool is_file(const struct trace_file *file, const struct stat *st)
 {
-	return fd >= 0 && sys_fstat(fd, st) == 0 && trace_file_is(st);
+	return st->st_dev == file->dev && st->st_ino == file->ino;
+}
+
+/* Safety: system call.  Fills @st.  Return: whether @fd is the trace. */
+static bool is_ours(const struct trace_file *file, int fd, struct stat *st)
+{
+	return fd >= 0 && sys_fstat(fd, st) == 0 && is_file(file, st);
 }
 
 /*
@@ -176,19 +205,19 @@ static bool is_ours(int fd, struct stat *st)
  *
  * Safety: system calls.  Return: descriptor, or -errno.
  */
-static int reopen(struct stat *st)
+static int reopen(struct trace_file *file, struct stat *st)
 {
-	int fd = sys_open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	int fd = sys_open(file->path, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return fd;
-	if (!is_ours(fd, st)) {
+	if (!is_ours(file, fd, st)) {
 		sys_close(fd);
 		return -ESTALE;
 	}
 	fd = move_up(fd);
 	sys_flock(fd, LOCK_EX | LOCK_NB);
-	file.fd[tls.is_helper] = fd;
+	file->fd[tls.is_helper] = fd;
 	return fd;
 }
 
@@ -227,15 +256,18 @@ static COLD ssize_t write_limited(int fd, const void *bytes, size_t len)
 	return done;
 }
 
-int trace_file_append(const void *bytes, size_t len)
+int trace_file_append(uint32_t piece, const void *bytes, size_t len)
 {
+	struct trace_file *file = get(piece);
 	uint64_t limit = get_size_limit();
 	struct stat st;
 	ssize_t done;
-	int fd = file.fd[tls.is_helper];
+	int fd = file->fd[tls.is_helper];
 
-	if (!is_ours(fd, &st)) {
-		fd = reopen(&st);
+	if ((uint16_t)file->piece != (uint16_t)piece)
+		return -ESTALE;
+	if (!is_ours(file, fd, &st)) {
+		fd = reopen(file, &st);
 		if (fd < 0)
 			return fd;
 	}
@@ -247,28 +279,43 @@ int trace_file_append(const void *bytes, size_t len)
 		done = write_limited(fd, bytes, len);
 	if (done < 0)
 		return (int)done;
+	file->bytes = (uint64_t)st.st_size + (uint64_t)done;
 	return (size_t)done == len ? 0 : -ENOSPC;
 }
 
-int trace_file_fd(void)
+int trace_file_inherit(uint32_t piece)
 {
+	struct trace_file *file = get(piece);
 	struct stat st;
 
-	file.fd[1] = is_ours(file.fd[0], &st) ? (int)file.fd[0] : -1;
-	return file.fd[1];
+	file->fd[1] = is_ours(file, file->fd[0], &st) ? (int)file->fd[0] : -1;
+	return file->fd[1];
 }
 
 bool trace_file_is(const struct stat *st)
 {
-	return st->st_dev == file.dev && st->st_ino == file.ino;
+	return is_file(&files[0], st) || is_file(&files[1], st);
 }
 
-void trace_file_drop(void)
+void trace_file_close(uint32_t piece)
 {
+	struct trace_file *file = get(piece);
 	struct stat st;
-	int fd = file.fd[0];
+	int fd = file->fd[0];
 
-	if (is_ours(fd, &st))
+	if (is_ours(file, fd, &st))
 		sys_close(fd);
-	file.fd[0] = -1;
+	file->fd[0] = file->fd[1] = -1;
+	file->dev = 0; /* nor is it opened again */
+	file->ino = 0;
+}
+
+void trace_file_remove(uint32_t piece)
+{
+	struct trace_file *file = get(piece);
+	struct stat st;
+
+	if (sys_stat(file->path, &st) == 0 && is_file(file, &st))
+		sys_unlink(file->path);
+	trace_file_close(piece);
 }

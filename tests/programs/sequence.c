@@ -2,8 +2,8 @@
 /*
  * Threads that can be killed at any moment: thread t allocates blocks of
  * 1000 (t + 1) + i % 1000 bytes, i from 0, and frees each at once.
- * Arguments: a file, threads, blocks of each.  The file says how many blocks
- * each thread has, as a u64.
+ * Arguments: a file, threads, blocks of each, microseconds between blocks (0 if
+ * left out).  The file says how many blocks each thread has, as a u64.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,6 +18,7 @@ enum {
 
 static volatile uint64_t *progress;
 static long blocks;
+static unsigned pause_us;
 
 static void *run(void *arg)
 {
@@ -29,6 +30,8 @@ static void *run(void *arg)
 		TRUTH_KEEP(p);
 		progress[t] = (uint64_t)i + 1;
 		free(p);
+		if (pause_us)
+			usleep(pause_us);
 	}
 	return NULL;
 }
@@ -49,6 +52,7 @@ int main(int argc, char **argv)
 	if (progress == MAP_FAILED)
 		return 4;
 	blocks = atol(argv[3]);
+	pause_us = argc > 4 ? (unsigned)atoi(argv[4]) : 0;
 	for (intptr_t t = 0; t < count; t++)
 		pthread_create(&threads[t], NULL, run, (void *)t);
 	for (int t = 0; t < count; t++)

@@ -20,8 +20,7 @@ CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQIIQ")
 MASK = (1 << 64) - 1
 
 (NOTHING, PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
- COLUMNS, FILE, MARK) = range(12)
-SMAPS = 13
+ COLUMNS, FILE, MARK, PIECE, SMAPS) = range(14)
 SMAPS_KINDS = ("", "file", "heap", "stack", "anonymous", "tracer", "code",
                "shared", "special", "rest")
 SMAPS_VALUES = ("size", "rss", "anonymous", "shared_clean", "shared_dirty",
@@ -535,7 +534,7 @@ class Trace:
 
     def __init__(self, path, keep_stacks=True):
         self.path = path
-        self.process = None
+        self.process = self.piece = None
         self.modules, self.unloads, self.threads = [], [], []
         self.clocks, self.lost, self.ends = [], [], []
         self.marks, self.files, self.samples = [], [], []
@@ -595,7 +594,13 @@ class Trace:
                 self.damaged += 1
                 continue
             if xxh64(payload) != check:
-                raise FormatError("payload checksum")
+                # Cut off by a full disk, and others are behind it?
+                inside = payload.find(CHUNK_MAGIC)
+                if inside < 0:
+                    raise FormatError("payload checksum")
+                self.damaged += 1
+                pos += inside - stored
+                continue
             if flags & ~1 or reserved:
                 raise FormatError("reserved bits")
             if flags & 1:
@@ -665,6 +670,14 @@ class Trace:
                                "text": cur.string()})
         elif kind == SMAPS:
             self.read_smaps(cur)
+        elif kind == PIECE:
+            if self.piece or len(self.chunks) != 2:
+                raise FormatError("PIECE is not second")
+            self.piece = {"run": cur.u64(), "previous": cur.u64(),
+                          "parent": cur.u64(), "index": cur.u32()}
+            self.piece["why"], self.piece["flags"], *zero = cur.take(4)
+            if any(zero):
+                raise FormatError("reserved")
         elif kind == NOTHING:
             return
         else:
@@ -733,16 +746,16 @@ class Trace:
         m["build_id"] = cur.take(build_id_len).hex()
         m["path"] = cur.string()
         m["unload"] = None
-        if m["number"] != len(self.modules) + 1:
+        if any(m["number"] == other["number"] for other in self.modules):
             raise FormatError("module number")
         self.modules.append(m)
 
     def read_live(self, data):
-        magic, major, _, stride, trace_id, _, slots = struct.unpack(
+        magic, major, _, stride, run_id, _, slots = struct.unpack(
             "<8sHHIQII", data[:32])
         if magic != LIVE_MAGIC or major != 2:
             raise FormatError("not a .live file")
-        if trace_id != self.trace_id:
+        if run_id != self.piece["run"]:
             return
         for reason, count in zip((3, 2), struct.unpack_from("<QQ", data, 40)):
             if count:
@@ -752,20 +765,34 @@ class Trace:
             raise FormatError(".live file's size")
         for i in range(slots):
             off = 4096 + i * stride
-            used, thread, sequence, start, first, length = \
-                struct.unpack_from("<IIIIQQ", data, off)
-            if not used or length == start * 8 or \
-                    (thread, sequence) in self.seen:
+            used, thread, _, _, first, length = struct.unpack_from(
+                "<IIIIQQ", data, off)
+            if not used:
                 continue
             if used != 1 or length > stride - 4096:
                 raise FormatError("a slot's control page")
-            buf = data[off + 4096:off + 4096 + length]
+            self.read_parts(data, off, thread, first, length)
+
+    def read_parts(self, data, off, thread, first, length):
+        parts = [struct.unpack_from("<IHH", data, off + 8)]
+        after = struct.unpack_from("<IHH", data, off + 32)
+        ends = [length]
+        if any(after):
+            parts.append(after)
+            ends.insert(0, after[1] * 8)
+        for (sequence, start, piece), end in zip(parts, ends):
+            if piece != self.piece["index"] % 65536 or end == start * 8 or \
+                    (thread, sequence) in self.seen:
+                continue
+            buf = data[off + 4096:off + 4096 + end]
             self.seen.add((thread, sequence))
             self.add_events(list(decode_records(buf, thread, first, start)))
 
     def close_modules(self):
         for number, _, tick in self.unloads:
-            self.modules[number - 1]["unload"] = tick
+            for m in self.modules:
+                if m["number"] == number:
+                    m["unload"] = tick
 
     def find_module(self, pc, tick):
         self.close_modules()

@@ -22,7 +22,7 @@ static const char help[] =
     "                       process id, %t by the time in seconds, %e by\n"
     "                       the program's name, %% by a percent sign\n"
     "                       (default memory-profiling_%e_%t_%p.dat)\n"
-    "      --children       trace programs that PROGRAM starts, too\n"
+    "      --children       trace what PROGRAM starts and forks, too\n"
     "      --no-free-stacks record no stacks for frees\n"
     "      --binaries       keep PROGRAM and its libraries in the trace\n"
     "      --include=GLOB   keep files of that name in the trace, as they\n"

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs whose trace is in several files: rotation, stop and start, forks.
+
+    test_pieces.py BUILD_DIR PROGRAM_DIR [TEST]...
+"""
+import glob
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from dump_trace import Trace
+from traced import (LIBRARY, PROGRAMS, RECORD, Run, Skip, check, check_equal,
+                    run_tests, test)
+
+START, SIGNAL, API, ROTATION, FORK = range(1, 6)  # why a piece begins
+GAP = 1
+EXIT, SIGNALLED, CONTINUED, STOPPED = 1, 5, 8, 9  # how one ends
+
+
+def traces_in(directory):
+    """All traces there, with no PATH.live beside them."""
+    paths = [p for p in glob.glob(directory + "/*.dat*")
+             if not p.endswith(".n")]
+    check(not [p for p in paths if p.endswith(".live")], "a .live was left",
+          paths)
+    return [Trace(path, keep_stacks=False) for path in paths]
+
+
+def pieces_of(traces, run=None):
+    """The pieces of one run, in order, which must be whole."""
+    pieces = sorted((t for t in traces if run in (None, t.piece["run"])),
+                    key=lambda t: t.piece["index"])
+    check_equal([t.piece["index"] for t in pieces], list(range(len(pieces))),
+                "pieces")
+    check_equal(pieces[0].piece["run"], pieces[0].trace_id, "run_id")
+    for before, after in zip(pieces, pieces[1:]):
+        check_equal(after.piece["run"], pieces[0].trace_id, "run_id")
+        check_equal(after.piece["previous"], before.trace_id, "previous_id")
+    for piece in pieces:
+        check_piece(piece)
+    return pieces
+
+
+def check_piece(piece):
+    check_equal(piece.damaged, 0, "damage in " + piece.path)
+    check_equal(len(piece.ends), 1, "END in " + piece.path)
+    check(not piece.lost, "lost", piece.lost)
+    end = piece.ends[0]
+    check(end["event_count"] in (0, len(piece.events)), "events of", piece.path,
+          end["event_count"], len(piece.events))
+    named = {t["number"] for t in piece.threads if t["what"] == 1}
+    check({ev.thread for ev in piece.events} <= named, "threads without start")
+    check(any(m["flags"] & 1 for m in piece.modules) or not piece.events,
+          "no program among the modules")
+
+
+def all_events(pieces):
+    """Those of all pieces; each thread's in the order of the pieces."""
+    return [ev for piece in pieces for ev in piece.events]
+
+
+def check_order(pieces):
+    """No block is allocated twice, none freed that was not there."""
+    whole = pieces[0]
+    whole.events = sorted(all_events(pieces), key=lambda ev: ev.tick)
+    twice, unknown, _ = whole.check_order()
+    check(not twice, "allocated twice", twice[:3])
+    check(not unknown, "unknown freed", unknown[:3])
+
+
+def check_sequence(pieces, progress, what):
+    """Every block of every thread of sequence, once and in its order."""
+    sizes = {}
+    for ev in all_events(pieces):
+        if ev.kind == "malloc" and ev.size >= 1000 and ev.thread > 1:
+            sizes.setdefault(ev.size // 1000 - 1, []).append(ev.size % 1000)
+    for t, count in enumerate(progress):
+        got = sizes.get(t, [])
+        check(count <= len(got) <= count + 1, what, "thread", t, len(got),
+              count)
+        check(got == [i % 1000 for i in range(len(got))], what, "thread", t)
+
+
+@test
+def rotation_among_threads():
+    for env in ({}, {"MEMORY_PROFILER_HELPER": "0"}):
+        run = Run(["sequence", "n", "4", "12000"],
+                  env={"MEMORY_PROFILER_ROTATE": "1", **env},
+                  must_trace=False)
+        check_equal(run.status, 0, run.stderr.decode())
+        check_equal(run.stderr, b"", "standard error")
+        pieces = pieces_of(traces_in(run.dir))
+        check(len(pieces) > 3, len(pieces), "pieces")
+        check_equal([p.piece["why"] for p in pieces],
+                    [START] + [ROTATION] * (len(pieces) - 1), "why")
+        check_equal({p.piece["flags"] for p in pieces}, {0}, "gaps")
+        check_equal([p.ends[0]["how"] for p in pieces],
+                    [CONTINUED] * (len(pieces) - 1) + [EXIT], "END")
+        check_sequence(pieces, [12000] * 4, env)
+        check_order(pieces)
+        run.done()
+
+
+def await_file(path):
+    for _ in range(100000):
+        if os.path.exists(path) and os.path.getsize(path):
+            return
+        time.sleep(0.001)
+    raise AssertionError(f"{path} does not come")
+
+
+def start_sequence(path, threads, rotate, pause_us=0):
+    """sequence under the launcher.  Return: the launcher, its child's id."""
+    env = dict(os.environ, MEMORY_PROFILER_ROTATE=rotate)
+    p = subprocess.Popen([RECORD, "-q", "-o", path, "--",
+                          os.path.join(PROGRAMS, "sequence"), path + ".n",
+                          str(threads), "100000000", str(pause_us)], env=env,
+                         stderr=subprocess.PIPE)
+    await_file(path + ".n")
+    with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
+        return p, int(f.read().split()[0])
+
+
+def read_progress(path):
+    with open(path + ".n", "rb") as f:
+        return struct.unpack("<64Q", f.read())
+
+
+@test
+def rotation_by_time():
+    """Also of a program that does not fill its buffers."""
+    if len(os.sched_getaffinity(0)) < 2:
+        raise Skip("one processor")
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "trace.dat")
+    p, program = start_sequence(path, 2, "1s", 5000)
+    await_file(path + ".1")
+    os.kill(program, signal.SIGKILL)
+    p.communicate(timeout=60)
+    pieces = pieces_of(traces_in(directory))
+    first = pieces[0]
+    end = first.ends[0]
+    check(end["monotonic_ns"] - first.process["monotonic_ns"] >= 10 ** 9,
+          "too early")
+    check_sequence(pieces, read_progress(path)[:2], "by time")
+    shutil.rmtree(directory)
+
+
+@test
+def killed_while_rotating():
+    """Whenever a thread has filled a buffer there is another file, so that a
+    kill hits a moment between two of them now and then."""
+    choose = random.Random(5)
+    for n in range(4):
+        directory = tempfile.mkdtemp(prefix="memprof-test-")
+        path = os.path.join(directory, "trace.dat")
+        p, program = start_sequence(path, 3, "1")
+        await_file(path + ".1")
+        time.sleep(choose.random() * 0.02)
+        os.kill(program, signal.SIGKILL)
+        _, errors = p.communicate(timeout=60)
+        check_equal(errors, b"", f"round {n}: standard error")
+        traces = traces_in(directory)
+        pieces = pieces_of(traces)
+        check_sequence(pieces, read_progress(path)[:3], n)
+        check_equal({t.ends[0]["how"] for t in pieces[:-2]}, {CONTINUED}
+                    if pieces[:-2] else set(), "END")
+        shutil.rmtree(directory)
+
+
+def blocks_of(piece, thread):
+    """Numbers of the blocks of pieces' thread, by their sizes."""
+    return [(ev.size - 64) // 8 for ev in piece.events
+            if ev.kind == "memalign" and (ev.size - 64) % 8 == thread]
+
+
+def check_blocks(run, pieces, threads):
+    """What was surely recorded is there, once; what surely not is not."""
+    for t in range(threads):
+        got = []
+        for piece in pieces:
+            mine = blocks_of(piece, t)
+            if mine:
+                check_equal(mine, list(range(mine[0], mine[-1] + 1)),
+                            f"blocks of thread {t} in one piece")
+            got += mine
+        check_equal(len(set(got)), len(got), f"thread {t}, some twice")
+        for line in run.truth:
+            which, thread, first, last = line.split()
+            if int(thread) != t:
+                continue
+            want = set(range(int(first), int(last) + 1))
+            if which == "on":
+                check(want <= set(got), "missing:", line)
+            else:
+                check(not want & set(got), "not to be recorded:", line)
+
+
+@test
+def stop_and_start_among_threads():
+    run = Run(["pieces", "8", "3", "exit"], must_trace=False)
+    check_equal(run.status, 0, run.stderr.decode())
+    pieces = pieces_of(traces_in(run.dir))
+    check_equal([p.piece["why"] for p in pieces], [START, API, API, API], "why")
+    check_equal([p.piece["flags"] for p in pieces], [0, GAP, GAP, GAP], "gaps")
+    check_equal([p.ends[0]["how"] for p in pieces],
+                [STOPPED, STOPPED, STOPPED, EXIT], "END")
+    check_equal(len([w for w in run.truth if w.startswith("on")]), 4 * 8,
+                "times on")
+    check_blocks(run, pieces, 8)
+    run.done()
+
+
+@test
+def disabled_by_default():
+    env = {"MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1"}
+    run = Run(["basic"], env=env, must_trace=False)
+    check_equal(os.listdir(run.dir), [], "files of what was never started")
+    run.done()
+    run = Run(["pieces", "2", "2", "exit", "disabled"], env=env,
+              must_trace=False)
+    check_equal(run.status, 0, run.stderr.decode())
+    pieces = pieces_of(traces_in(run.dir))
+    check_equal([p.piece["why"] for p in pieces], [API, API], "why")
+    check_equal([p.piece["flags"] for p in pieces], [GAP, GAP], "gaps")
+    check_blocks(run, pieces, 2)
+    run.done()
+
+
+@test
+def killed_after_a_start():
+    run = Run(["pieces", "3", "2", "kill"], record=True, must_trace=False)
+    check_equal(run.status, -signal.SIGKILL, run.stderr.decode())
+    pieces = pieces_of(traces_in(run.dir))
+    check_equal([p.ends[0]["how"] for p in pieces],
+                [STOPPED, STOPPED, SIGNALLED], "END")
+    check_blocks(run, pieces, 3)
+    run.done()
+
+
+@test
+def names_of_pieces():
+    env = {"MEMORY_PROFILER_OUTPUT": "%e-%n-%p.dat"}
+    run = Run(["pieces", "1", "2", "exit"], env=env, traced=False,
+              must_trace=False)
+    run.done()
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    subprocess.run([os.path.join(PROGRAMS, "pieces"), "1", "2", "exit"],
+                   env=dict(os.environ, LD_PRELOAD=LIBRARY, **env),
+                   cwd=directory, check=True, timeout=120)
+    names = sorted(os.listdir(directory))
+    check_equal([name.rpartition("-")[0] for name in names],
+                ["pieces-0", "pieces-1", "pieces-2"], "names")
+    check_equal(len({name.rpartition("-")[2] for name in names}), 1, "names")
+    shutil.rmtree(directory)
+
+
+def forked(how, env=None, options=("--children",)):
+    run = Run(["forking", how], record=True, options=("-q", *options), env=env,
+              must_trace=False)
+    check_equal(run.status, 0, run.stderr.decode())
+    check_equal(run.stderr, b"", "standard error")
+    return run, {int(w.split()[1]): int(w.split()[2]) for w in run.truth}
+
+
+def check_family(how):
+    """Every process that goes on has a trace with its own blocks."""
+    run, processes = forked(how)
+    traces = traces_in(run.dir)
+    by_id = {t.trace_id: t for t in traces}
+    for trace in traces:
+        pieces_of(traces, trace.piece["run"])
+    for pid, n in processes.items():
+        mine = [t for t in traces if t.process["pid"] == pid]
+        check_equal(len(mine), 1, f"traces of process {pid}")
+        sizes = [ev.size for ev in mine[0].events if ev.kind == "malloc" and
+                 10000 <= ev.size < 11000]
+        check_equal(sizes, [10000 + n] * 3, f"{how}: blocks of process {n}")
+        if n == 0:
+            continue
+        piece = mine[0].piece
+        parent = by_id[piece["previous"]]
+        check_equal(piece["why"], FORK, "why")
+        check_equal(parent.process["pid"], mine[0].process["ppid"], "parent") \
+            if how != "daemon" else None
+        check_equal(piece["parent"], parent.piece["run"], "parent_run")
+        twice, unknown, _ = mine[0].check_order()
+        check(not twice, "allocated twice", twice[:3])
+        blocks = {ev.addr for ev in parent.events if ev.kind == "malloc"}
+        check(how == "daemon" or
+              {ev.addr for ev in unknown} <= blocks | inherited(parent),
+              "frees of unknown blocks")
+    run.done()
+    return len(traces), len(processes)
+
+
+def inherited(trace):
+    return {ev.addr for ev in trace.events if ev.kind in ("free", "realloc",
+                                                          "calloc")}
+
+
+@test
+def fork_once():
+    check_equal(check_family("once"), (2, 2), "traces and processes")
+
+
+@test
+def fork_chain():
+    check_equal(check_family("chain"), (6, 6), "traces and processes")
+
+
+@test
+def fork_storm():
+    check_equal(check_family("storm"), (33, 33), "traces and processes")
+
+
+@test
+def daemon():
+    check_equal(check_family("daemon"), (3, 2), "traces and processes")
+
+
+@test
+def forked_children_that_are_not_traced():
+    run, _ = forked("chain", options=())
+    check_equal(len(traces_in(run.dir)), 1, "traces")
+    run.done()
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
