@@ -361,7 +361,7 @@ const struct figure *sample_series(struct arena *arena, size_t points,
 		.schema = "timeline",
 		.title = "Memory over time",
 		.caption = "The highest level within each bin.",
-		.series = { x, points, curves, 5, mark, 1 },
+		.series = { x, points, curves, 5, mark, 1, NULL, 0 },
 	};
 	return figure;
 }
