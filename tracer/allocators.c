@@ -228,10 +228,20 @@ static void patch_all(void)
 			   (long long)(wanted - done));
 }
 
+/*
+ * A sanitizer's allocator looks for leaks itself, in what we have noted, too.
+ *
+ * Safety: loader's lock.
+ */
+static bool is_sanitized(void)
+{
+	return dlsym(RTLD_DEFAULT, "__sanitizer_get_allocated_size");
+}
+
 void allocators_init(void)
 {
 	if (!options.patch_allocators || !code_patch_is_possible() ||
-	    !is_alone())
+	    !is_alone() || is_sanitized())
 		return;
 	program_symbols_visit(visit);
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)

@@ -21,6 +21,8 @@ enum {
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+#if defined(__x86_64__)
+
 /**
  * struct island - where stubs and moved code are, near what was patched last
  * @start: 0: none yet
@@ -30,8 +32,6 @@ static struct {
 	uintptr_t start;
 	size_t used;
 } island;
-
-#if defined(__x86_64__)
 
 bool code_patch_is_possible(void)
 {

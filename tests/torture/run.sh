@@ -64,6 +64,11 @@ if has_library -ltcmalloc_minimal; then
   build_cxx -fsized-deallocation -o "$out/cxx_shared_tcmalloc_minimal" \
     "$src/operators.cpp" -ltcmalloc_minimal
 fi
+if command -v clang >/dev/null && echo 'int main(void){return 0;}' |
+  clang -fsanitize=address -x c -o "$out/sanitized" - 2>/dev/null; then
+  clang -std=gnu17 -O1 -g -fno-builtin -pthread -fsanitize=address \
+    -o "$out/sanitized" "$allocators"
+fi
 static jemalloc_pic -DJEMALLOC
 static tcmalloc_minimal
 # The names that Rust's crates give it, exported by the program and not.

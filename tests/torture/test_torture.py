@@ -316,6 +316,16 @@ def other_allocators():
 
 
 @test
+def allocator_of_a_sanitizer():
+    """It finds the leak, as without the tracer, and says so by the status."""
+    if not os.path.exists(os.path.join(PROGRAMS, "sanitized")):
+        raise Skip("clang's AddressSanitizer")
+    for run in same_as_untraced(["sanitized"], messages=["==", "    #", "leak"],
+                                must_trace=False):
+        check(run.status != 9 or b"leaked" not in run.stderr, run.stderr)
+
+
+@test
 def cxx_of_other_allocators():
     missing = []
     for name in ("cxx_shared_tcmalloc_minimal", "cxx_static_tcmalloc_minimal",
