@@ -31,6 +31,7 @@
 static atomic_uint_least64_t limit = MEMORY_NO_LIMIT;
 static atomic_uint_least64_t used;
 static atomic_uint_least64_t refused;
+static _Thread_local bool insisting;
 
 void memory_set_limit(uint64_t bytes)
 {
@@ -55,6 +56,11 @@ uint64_t memory_used(void)
 uint64_t memory_refused(void)
 {
 	return refused;
+}
+
+void memory_insist(bool insists)
+{
+	insisting = insists;
 }
 
 void memory_forgive(void)
@@ -137,7 +143,7 @@ static bool allow(size_t size)
 	if (size <= most && used <= most - size)
 		return true;
 	atomic_compare_exchange_strong(&refused, &none, size);
-	if (is_small)
+	if (is_small || insisting)
 		return true;
 	errno = ENOMEM;
 	return false;

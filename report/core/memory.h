@@ -42,6 +42,12 @@ uint64_t memory_used(void);
    What was computed since then is not to be trusted. */
 uint64_t memory_refused(void);
 
+/* While @insists, this thread is granted what it asks for even beyond the limit,
+   and memory_refused() says that it was: for calls of libraries that end the
+   process when they get no memory.  Nothing large should be begun once memory was
+   refused. */
+void memory_insist(bool insists);
+
 /* Forgets the refusal. */
 void memory_forgive(void);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/core/sink.h"
 #include "report/core/vec.h"
 #include "report/template/name.h"
@@ -69,8 +70,15 @@ cmark_node *builder_add_custom(struct builder *builder, cmark_node *parent,
 
 	if (!node)
 		return NULL;
+	/* The library would end the process. */
+	memory_insist(true);
 	cmark_node_set_on_enter(node, before ? before : "");
 	cmark_node_set_on_exit(node, after ? after : "");
+	memory_insist(false);
+	if (memory_refused()) {
+		cmark_node_free(node);
+		return NULL;
+	}
 	return builder_append(builder, parent, node) == 0 ? node : NULL;
 }
 

@@ -4,16 +4,21 @@
 #include <errno.h>
 
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/core/sink.h"
 #include "report/core/vec.h"
 #include "report/template/builder.h"
 
 static int rendered_write(cmark_node *root, bool is_html, struct sink *out)
 {
-	char *text = is_html ? cmark_render_html(root, CMARK_OPT_DEFAULT)
-			     : cmark_render_commonmark(root, CMARK_OPT_DEFAULT,
-						       0);
+	char *text;
 
+	if (memory_refused())
+		return -ENOMEM;
+	memory_insist(true);
+	text = is_html ? cmark_render_html(root, CMARK_OPT_DEFAULT)
+		       : cmark_render_commonmark(root, CMARK_OPT_DEFAULT, 0);
+	memory_insist(false);
 	if (!text)
 		return -ENOMEM;
 	sink_puts(out, text);
