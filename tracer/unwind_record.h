@@ -69,7 +69,7 @@ record_has_frames(const uintptr_t *at, const uintptr_t *pcs, size_t n)
  */
 static inline __attribute__((always_inline)) void
 record_extend(struct unwind_stack *stack, const struct unwind_walked *walked,
-       size_t keep)
+	      size_t keep)
 {
 	const struct unwind_walked *end = stack->walked_end;
 	uintptr_t *at = stack->record_at + keep;
