@@ -5,6 +5,8 @@
 
 #include "tracer/buffer.h"
 #include "tracer/clock.h"
+#include "tracer/control.h"
+#include "tracer/duration.h"
 #include "tracer/modules.h"
 #include "tracer/options.h"
 #include "tracer/piece.h"
@@ -210,7 +212,9 @@ static COLD bool flush(struct thread *th, uintptr_t caller)
 		modules_scan();
 	if (!done && state_page->on)
 		thread_count_unrecorded();
-	if (done && piece_is_due())
+	if (done && duration_is_over() && control_stop())
+		done = false;
+	else if (done && piece_is_due())
 		state_rotate();
 	errno = saved;
 	return done;

@@ -12,6 +12,7 @@
 
 #include "tracer/buffer.h"
 #include "tracer/chunk.h"
+#include "tracer/duration.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/piece.h"
@@ -187,9 +188,10 @@ static void helper_main(void)
 		}
 		if (idle && is_left_behind())
 			break;
-		if (piece_is_due())
+		if (piece_is_due() || duration_is_over())
 			thread_hurry_all();
-		sys_futex_wait(queue_turn(), turn, smaps_due_ms(IDLE_MS));
+		sys_futex_wait(queue_turn(), turn,
+			       duration_left_ms(smaps_due_ms(IDLE_MS)));
 		idle = turn == atomic_load(queue_turn());
 	}
 	leave();
@@ -270,7 +272,8 @@ static void start(void)
 	int pid = -ENOMEM;
 
 	helper.phase = HELPER_NEVER;
-	if (!options.helper || !has_other_processor() || awaits_first_child())
+	if (!options.helper || awaits_first_child() ||
+	    (!has_other_processor() && !options.duration_ns))
 		return;
 	helper.parent = sys_getpid();
 	helper.ready = false;

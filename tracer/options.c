@@ -18,6 +18,7 @@ enum option_kind {
 	OPTION_PATH,      /* char[OPTIONS_PATH_MAX] */
 	OPTION_BOOL,      /* bool */
 	OPTION_NUMBER,    /* uint64_t */
+	OPTION_SECONDS,   /* uint64_t, in nanoseconds */
 	OPTION_ID,        /* uint32_t, of a user */
 	OPTION_LEVEL,     /* enum log_level */
 	OPTION_VERIFY,    /* enum verify_unwind */
@@ -47,6 +48,9 @@ static const struct option table[] = {
 	OPTION("LOGFILE_ROTATE_WHEN_BIGGER_THAN", NUMBER, log_bytes_max),
 	OPTION("GRAB_BACKTRACES_ON_FREE", BOOL, free_stacks),
 	OPTION("GATHER_MAPS", BOOL, gather_maps),
+	OPTION("DURATION", SECONDS, duration_ns),
+	OPTION("REGISTER_SIGUSR1", BOOL, sigusr1),
+	OPTION("REGISTER_SIGUSR2", BOOL, sigusr2),
 	OPTION("ZERO_MEMORY", BOOL, zero_memory),
 	OPTION("CHOWN_OUTPUT_TO", ID, owner),
 	OPTION("WRITE_BINARIES_TO_OUTPUT", BOOL, binaries),
@@ -70,6 +74,9 @@ static const struct option table[] = {
 	NO_EFFECT("USE_PERF_EVENT_OPEN"),
 };
 
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define SECONDS_MAX_NS (UINT64_C(100000000) * NS_PER_SECOND)
+
 enum {
 	TABLE_COUNT = sizeof(table) / sizeof(table[0]),
 };
@@ -91,6 +98,8 @@ struct options options = {
     .own_unwinder = true,
     .helper = true,
     .patch_allocators = true,
+    .sigusr1 = true,
+    .sigusr2 = true,
     .owner = OPTIONS_NO_OWNER,
 };
 
@@ -228,6 +237,34 @@ static bool parse_rotate(const char *value, struct rotate *ret)
 	return true;
 }
 
+/* Safety: pure.  Return: whether @value is seconds, with or without a
+   fraction; they are to be more than 0. */
+static bool parse_seconds(const char *value, uint64_t *ret_ns)
+{
+	uint64_t ns = 0, digit_ns = NS_PER_SECOND;
+	bool has_point = false;
+
+	for (; *value; value++) {
+		uint64_t digit = (uint64_t)(*value - '0');
+
+		if (*value == '.' && !has_point) {
+			has_point = true;
+			continue;
+		}
+		if (*value < '0' || *value > '9' || ns > SECONDS_MAX_NS)
+			return false;
+		if (has_point)
+			digit_ns /= 10;
+		else
+			ns *= 10;
+		ns += digit * digit_ns;
+	}
+	if (!ns)
+		return false;
+	*ret_ns = ns;
+	return true;
+}
+
 /* Safety: pure. */
 static enum log_level parse_level(const char *value)
 {
@@ -267,6 +304,8 @@ static bool set(const struct option *option, const char *value)
 		return true;
 	case OPTION_NUMBER:
 		return parse_number(value, UINT64_MAX, place);
+	case OPTION_SECONDS:
+		return parse_seconds(value, place);
 	case OPTION_ID:
 		if (!parse_number(value, OPTIONS_NO_OWNER - 1, &number))
 			return false;
@@ -324,6 +363,22 @@ static void add_rotate(struct text *out, const struct rotate *rotate)
 	text_add_char(out, 's');
 }
 
+/* Safety: pure. */
+static void add_seconds(struct text *out, uint64_t ns)
+{
+	uint64_t fraction = ns % NS_PER_SECOND;
+
+	if (!ns)
+		return;
+	text_add_uint(out, ns / NS_PER_SECOND);
+	for (uint64_t unit = NS_PER_SECOND; fraction; fraction %= unit) {
+		if (unit == NS_PER_SECOND)
+			text_add_char(out, '.');
+		unit /= 10;
+		text_add_uint(out, fraction / unit);
+	}
+}
+
 /* Safety: pure.  Appends the option's present value. */
 static void add_value(struct text *out, const struct option *option)
 {
@@ -338,6 +393,9 @@ static void add_value(struct text *out, const struct option *option)
 		break;
 	case OPTION_NUMBER:
 		text_add_uint(out, *(const uint64_t *)place);
+		break;
+	case OPTION_SECONDS:
+		add_seconds(out, *(const uint64_t *)place);
 		break;
 	case OPTION_ID:
 		if (*(const uint32_t *)place != OPTIONS_NO_OWNER)

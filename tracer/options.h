@@ -54,6 +54,8 @@ struct rotate {
  * @verify_unwind: and by this one too, to compare
  * @helper:      a helper process may compress and write
  * @patch_allocators: the code of allocators.h may be changed
+ * @duration_ns: recording ends so long after its start; 0: it does not
+ * @sigusr1, @sigusr2: the signal switches recording on and off
  * @zero_memory: what the program allocates is zero
  * @owner:       user that the trace is given to, or OPTIONS_NO_OWNER
  * @disabled:    nothing is recorded until it is asked for
@@ -75,6 +77,9 @@ struct options {
 	enum verify_unwind verify_unwind;
 	bool helper;
 	bool patch_allocators;
+	uint64_t duration_ns;
+	bool sigusr1;
+	bool sigusr2;
 	bool zero_memory;
 	uint32_t owner;
 	bool disabled;

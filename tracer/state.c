@@ -11,6 +11,7 @@
 #include "tracer/chunk.h"
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
+#include "tracer/duration.h"
 #include "tracer/event.h"
 #include "tracer/helper.h"
 #include "tracer/hooks_new.h"
@@ -23,6 +24,7 @@
 #include "tracer/pool.h"
 #include "tracer/real.h"
 #include "tracer/record.h"
+#include "tracer/signals.h"
 #include "tracer/smaps.h"
 #include "tracer/thread.h"
 #include "tracer/tls.h"
@@ -113,6 +115,7 @@ static bool start_trace(void)
 	jit_init();
 	if (!map_state_page() || record_process_init(&start) != 0)
 		return false;
+	signals_init();
 	if (options.disabled) {
 		piece_note_gap();
 		return false;
@@ -135,13 +138,13 @@ bool state_start(void)
 	guard = tls_enter_internal();
 	sys_signals_block(&signals);
 	on = start_trace();
-	sys_signals_restore(&signals);
 	if (on) {
 		modules_scan();
 		modules_loader.dirty = 0;
 		atomic_store(&state_page->on, true);
 	}
 	atomic_store(&state_settled, true);
+	sys_signals_restore(&signals); /* one may have come to stop it */
 	tls_leave_internal(guard);
 	return on;
 }
@@ -257,6 +260,7 @@ static void begin(enum trace_piece_why why)
 	if (piece_begin(why) != 0)
 		return;
 	modules_mark_dirty();
+	duration_begin();
 	state_page->on = true;
 }
 
@@ -376,6 +380,8 @@ static void begin_in_child(void)
 	state_page->pid = sys_getpid();
 	if (was_on)
 		state_page->on = piece_begin(TRACE_PIECE_FORK) == 0;
+	if (state_page->on)
+		duration_begin();
 	sys_signals_restore(&signals);
 	tls_leave_internal(guard);
 }
@@ -458,8 +464,10 @@ __attribute__((constructor(101))) static void start_up(void)
 		__cxa_at_quick_exit(at_quick_exit_, NULL);
 		pthread_atfork(before_fork, after_fork_in_parent,
 			       after_fork_in_child);
-		if (state_page->on)
+		if (state_page->on) {
 			record_clock();
+			duration_begin();
+		}
 	}
 	tls_leave_internal(guard);
 }

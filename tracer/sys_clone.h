@@ -87,13 +87,28 @@ static __attribute__((naked, used)) void sys_sigreturn(void)
 }
 #endif
 
-/* Has @handler called for @sig.  Return: 0 or -errno. */
+/* What is done about @sig.  Return: 0 or -errno. */
+static inline int sys_signal_get(int sig, struct sys_sigaction *ret)
+{
+	return (int)SYS_CALL4(SYS_rt_sigaction, sig, NULL, ret, 8);
+}
+
+/*
+ * Has @handler called for @sig, on the alternate stack where there is one,
+ * with all signals blocked; system calls go on as far as they can.
+ *
+ * Return: 0 or -errno.
+ */
 static inline int sys_signal(int sig, void (*handler)(int))
 {
-	struct sys_sigaction action = {.handler = handler};
+	struct sys_sigaction action = {
+	    .handler = handler,
+	    .flags = SA_RESTART | SA_ONSTACK,
+	    .mask = ~UINT64_C(0),
+	};
 
 #if defined(__x86_64__)
-	action.flags = 0x04000000; /* SA_RESTORER */
+	action.flags |= 0x04000000; /* SA_RESTORER */
 	action.restorer = sys_sigreturn;
 #endif
 	return (int)SYS_CALL4(SYS_rt_sigaction, sig, &action, NULL, 8);

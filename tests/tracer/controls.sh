@@ -20,7 +20,7 @@ build_phases() {
 
 build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
 
-for name in basic steps zeroed; do
+for name in basic steps zeroed toggled sequence; do
   build_c -o "$out/$name" "$src/$name.c"
 done
 build_phases "$CC" -O1 -fPIE -pie -o "$out/phases_pie"

@@ -3,12 +3,15 @@
 """Controls: variables, options, signals, the C API.  Started by controls.sh."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
-from traced import (PROGRAMS, RECORD, Run, Skip, check, check_equal,
-                    run_tests, test)
+from dump_trace import Trace
+from traced import (LIBRARY, PROGRAMS, RECORD, Run, Skip, check, check_equal,
+                    children_of, later, run_tests, test)
 
 PREFIX = "MEMORY_PROFILER_"
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
@@ -233,6 +236,11 @@ def options_that_set_variables():
     for option, line in (("--no-free-stacks", "GRAB_BACKTRACES_ON_FREE=0"),
                          ("--zero-memory", "ZERO_MEMORY=1"),
                          ("--no-helper", "HELPER=0"),
+                         ("--disable-at-start", "DISABLE_BY_DEFAULT=1"),
+                         ("--duration=1.25", "DURATION=1.25"),
+                         ("--no-signals", "REGISTER_SIGUSR1=0"),
+                         ("--no-signals", "REGISTER_SIGUSR2=0"),
+                         ("--rotate=64M,10m", "ROTATE=67108864,600s"),
                          ("--children", "TRACK_CHILD_PROCESSES=1"),
                          (f"--chown={os.getuid()}",
                           f"CHOWN_OUTPUT_TO={os.getuid()}"),
@@ -246,10 +254,338 @@ def options_that_set_variables():
             with open(log, encoding="utf-8") as f:
                 err += f.read()
         check(f" {PREFIX}{line}\n" in err, option, err)
-    for option in ("--log=of", "--log=", "--chown=root", "--chown"):
+    for option in ("--log=of", "--log=", "--chown=root", "--chown",
+                   "--duration=0", "--duration=.", "--duration=-1",
+                   "--duration=1m", "--rotate=", "--rotate=M", "--rotate=1x",
+                   "--rotate=1M,"):
         status, _, err = launch("-o", path, option, "true", cwd=directory)
         check_equal(status, 125, option)
         check("--" in err, err)
+    shutil.rmtree(directory)
+
+
+def wait_for(process, condition):
+    """Waits, while the process lives, until something is true."""
+    started = time.time()
+    while not condition():
+        check(process.poll() is None, "it has ended:", process.returncode)
+        check(time.time() - started < 100, "it never comes")
+        time.sleep(0.0002)
+
+
+class Toggled:
+    """The program toggled, fed byte by byte."""
+
+    def __init__(self, mode="", record=None, output="trace.dat",
+                 ignored=False, traced=True, **settings):
+        self.dir = tempfile.mkdtemp(prefix="memprof-test-")
+        self.path = os.path.join(self.dir, output)
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith(PREFIX)}
+        env.update({PREFIX + k: v for k, v in settings.items()})
+        argv = [os.path.join(PROGRAMS, "toggled"), mode]
+        if record is not None:
+            argv = [RECORD, "-o", self.path, *record, "--", *argv]
+        elif traced:
+            env.update({"LD_PRELOAD": LIBRARY, PREFIX + "OUTPUT": self.path})
+        self.process = subprocess.Popen(
+            argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, cwd=self.dir, bufsize=0,
+            preexec_fn=(lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN))
+            if ignored else None)
+
+    def feed(self, text):
+        for byte in text.encode():
+            self.process.stdin.write(bytes([byte]))
+            check_equal(self.process.stdout.read(1), bytes([byte]), "echo")
+
+    def read(self):
+        return self.process.stdout.read(1)
+
+    def send(self, number=signal.SIGUSR1):
+        self.process.send_signal(number)
+
+    def end(self, status=4):
+        """Return: what it wrote on standard error."""
+        _, err = self.process.communicate(timeout=120)
+        check_equal(self.process.returncode, status, err)
+        return err.decode()
+
+    def pieces(self, in_part=False):
+        """Return: what was fed, and how it ended, by the file's name."""
+        found = {}
+        for name in os.listdir(self.dir):
+            if name.endswith(".live"):
+                raise AssertionError(f"{name} was left")
+            trace = Trace(os.path.join(self.dir, name))
+            check_equal(trace.damaged, 0, name)
+            check_equal(len(trace.ends), 1, f"END chunks of {name}")
+            fed = [chr(ev.size // 1000) for ev in trace.events
+                   if ev.kind == "malloc" and ev.size % 1000 == 0 and
+                   ev.size >= 32000]
+            for letter in () if in_part else set(fed):
+                check_equal(fed.count(letter) % 100, 0, (name, letter))
+            check_equal(sum(ev.kind == "free" and
+                            bool(ev.stack) for ev in trace.events) >=
+                        len(fed) // 10, True, "frees")
+            found[name] = ("".join(fed[::100]), trace.ends[0]["how"])
+        return found
+
+    def done(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+EXIT, SIGNAL, CONTINUED, STOPPED = 1, 5, 8, 9
+
+
+@test
+def signals_start_and_stop():
+    run = Toggled()
+    run.feed("ab")
+    run.send()
+    run.feed("cd")
+    run.send(signal.SIGUSR2)
+    run.feed("ef")
+    run.send(signal.SIGUSR2)
+    run.feed("g")
+    run.send()
+    run.feed("h")
+    check_equal(run.end(), "")
+    check_equal(run.pieces(), {"trace.dat": ("ab", STOPPED),
+                               "trace.dat.1": ("ef", STOPPED),
+                               "trace.dat.2": ("h", EXIT)})
+    run.done()
+
+
+@test
+def files_numbered_by_their_start():
+    run = Toggled(output="trace-%n.dat")
+    run.feed("a")
+    run.send()
+    run.send(signal.SIGUSR2)
+    run.feed("b")
+    check_equal(run.end(), "")
+    check_equal(run.pieces(), {"trace-0.dat": ("a", STOPPED),
+                               "trace-1.dat": ("b", EXIT)})
+    run.done()
+
+
+@test
+def complete_while_the_program_waits():
+    run = Toggled()
+    run.feed("a")
+    run.send()
+    wait_for(run.process, lambda: not os.path.exists(run.path + ".live"))
+    check_equal(run.pieces(), {"trace.dat": ("a", STOPPED)})
+    run.feed("b")
+    check_equal(run.end(), "")
+    check_equal(run.pieces(), {"trace.dat": ("a", STOPPED)})
+    run.done()
+
+
+@test
+def started_by_a_signal():
+    run = Toggled(DISABLE_BY_DEFAULT="1")
+    run.feed("ab")
+    check_equal(os.listdir(run.dir), [])
+    run.send()
+    run.feed("cd")
+    check_equal(run.end(), "")
+    check_equal(run.pieces(), {"trace.dat": ("cd", EXIT)})
+    run.done()
+    run = Toggled(DISABLE_BY_DEFAULT="1")
+    run.feed("ab")
+    check_equal(run.end(), "")
+    check_equal(os.listdir(run.dir), [])
+    run.done()
+
+
+@test
+def signals_that_are_not_ours():
+    run = Toggled(REGISTER_SIGUSR1="0")
+    run.feed("a")
+    run.send(signal.SIGUSR2)
+    run.feed("b")
+    run.send()
+    run.end(-signal.SIGUSR1)
+    check_equal(run.pieces(), {"trace.dat": ("a", STOPPED)})
+    run.done()
+    run = Toggled(record=["-q", "--no-signals"])
+    run.feed("a")
+    run.send(signal.SIGUSR2)
+    run.end(-signal.SIGUSR2)
+    check_equal(run.pieces(), {"trace.dat": ("a", SIGNAL)})
+    run.done()
+
+
+@test
+def handlers_of_the_program():
+    for mode, ignored in (("caught", False), ("waited", False), ("", True),
+                          ("caught", True)):
+        run = Toggled(mode, ignored=ignored)
+        for letter in "abc":
+            run.feed(letter)
+            run.send()
+            if mode:
+                check_equal(run.read(), b"!" if mode == "caught" else b".",
+                            (mode, ignored))
+        check_equal(run.end(), "")
+        check_equal(run.pieces(), {"trace.dat": ("abc", EXIT)}, (mode, ignored))
+        run.done()
+
+
+@test
+def children_die_of_the_signal():
+    run = Toggled("child")
+    check_equal(run.read(), b"+", "the child's end")
+    run.feed("a")
+    run.send()
+    run.feed("b")
+    check_equal(run.end(), "")
+    check_equal(run.pieces(), {"trace.dat": ("a", STOPPED)})
+    run.done()
+
+
+@test
+def starts_and_stops_among_threads():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "trace.dat")
+    threads, pieces = 3, 8
+    names = ["trace.dat", *(f"trace.dat.{n}" for n in range(1, pieces))]
+    env = {k: v for k, v in os.environ.items() if not k.startswith(PREFIX)}
+    env.update({"LD_PRELOAD": LIBRARY, PREFIX + "OUTPUT": path})
+    program = subprocess.Popen(
+        [os.path.join(PROGRAMS, "sequence"), os.path.join(directory, "n"),
+         str(threads), "100000000000"], env=env)
+    wait_for(program, lambda: os.path.exists(os.path.join(directory, "n")))
+    for number, name in enumerate(names):
+        live = os.path.join(directory, name) + ".live"
+        if number:
+            program.send_signal(signal.SIGUSR1)
+        wait_for(program, lambda: os.path.exists(live))
+        time.sleep(0.001 * (number % 4))
+        program.send_signal(signal.SIGUSR2)
+        wait_for(program, lambda: not os.path.exists(live))
+    program.kill()
+    program.wait()
+    check_equal(sorted(os.listdir(directory)), ["n", *names])
+    events = sum(check_numbered(os.path.join(directory, name), threads,
+                                [STOPPED]) for name in names)
+    check(events > 1000, "events", events)
+    shutil.rmtree(directory)
+
+
+def check_numbered(path, threads, how):
+    """Each thread's blocks are there in order, without a gap."""
+    trace = Trace(path, keep_stacks=False)
+    check_equal((trace.damaged, len(trace.ends)), (0, 1), path)
+    check(trace.ends[0]["how"] in how, path, trace.ends[0])
+    for thread in range(threads):
+        got = [ev.size % 1000 for ev in trace.events
+               if ev.kind == "malloc" and ev.size // 1000 == thread + 1]
+        want = [(got[0] + i) % 1000 for i in range(len(got))] if got else []
+        check(got == want, path, "thread", thread, "lacks events")
+    return len(trace.events)
+
+
+@test
+def signals_inside_an_event():
+    run = Toggled("inside")
+    check_equal(run.end(), "")
+    names = os.listdir(run.dir)
+    events = sum(check_numbered(os.path.join(run.dir, name), 1,
+                                [STOPPED, EXIT]) for name in names)
+    check(len(names) > 1 and events > 100, len(names), events)
+    run.done()
+
+
+def feed_until_complete(run, letter):
+    """Feeds one letter again and again until the trace has its end."""
+    while os.path.exists(run.path + ".live"):
+        run.feed(letter)
+
+
+@test
+def recorded_for_a_time():
+    for settings in ({}, {"HELPER": "0"}):
+        run = Toggled(DURATION="0.3", **settings)
+        run.feed("a")
+        feed_until_complete(run, "b")
+        run.feed("z")
+        check_equal(run.end(), "")
+        (fed, how), = run.pieces(in_part=True).values()
+        check_equal((fed.rstrip("b"), how), ("a", STOPPED), settings)
+        run.done()
+    run = Toggled(record=["-q", "--duration=0.3", "--disable-at-start"])
+    run.feed("a")
+    check_equal(os.listdir(run.dir), [])
+    run.send()
+    wait_for(run.process, lambda: os.path.exists(run.path + ".live"))
+    feed_until_complete(run, "b")
+    run.feed("c")
+    check_equal(run.end(), "")
+    (fed, how), = run.pieces(in_part=True).values()
+    check_equal((fed.rstrip("b"), how), ("", STOPPED))
+    run.done()
+
+
+@test
+def pieces_under_the_launcher():
+    run = Toggled(record=[])
+    run.feed("a")
+    children, = children_of(run.process.pid)
+    os.kill(children, signal.SIGUSR1)
+    run.feed("b")
+    os.kill(children, signal.SIGUSR1)
+    run.feed("c")
+    os.kill(children, signal.SIGKILL)
+    err = run.end(-signal.SIGKILL)
+    check_equal(run.pieces(), {"trace.dat": ("a", STOPPED),
+                               "trace.dat.1": ("c", SIGNAL)})
+    check("1 more pieces" in err, err)
+    run.done()
+    run = Toggled(record=["--disable-at-start"])
+    run.feed("a")
+    check("never started" in run.end())
+    check_equal(os.listdir(run.dir), [])
+    run.done()
+
+
+@test
+def pieces_by_the_program():
+    for part in ("pieces", "old"):
+        run = Run(["phases_pie", part])
+        check_equal((run.status, run.stdout, run.stderr), (3, b"done\n", b""))
+        if part == "pieces":
+            check_equal(run.truth, ["recording 0", "recording 1"])
+        sizes = [[size for size in one.sizes() if size // 10 == 700]
+                 for one in (run, later(run))]
+        check_equal(sizes, [[7000] * 10, [7002] * 10], part)
+        check_equal([m["value"] for m in later(run).trace.marks],
+                    [4294967295] if part == "old" else [])
+        run.done()
+    run = controlled(["phases_pie", "pieces"], DISABLE_BY_DEFAULT="1")
+    check_equal([size for size in run.sizes() if size // 10 == 700],
+                [7002] * 10, "started by the program alone")
+    check_equal(os.listdir(run.dir), ["trace.dat"])
+    run.done()
+
+
+@test
+def flushed_while_the_program_runs():
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "trace.dat")
+    env = dict(os.environ, LD_PRELOAD=LIBRARY, MEMORY_PROFILER_OUTPUT=path)
+    program = subprocess.Popen([os.path.join(PROGRAMS, "phases_pie"),
+                                "flush"], env=env, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    check_equal(program.stdout.readline(), b"flushed\n")
+    copy = shutil.copy(path, os.path.join(directory, "copy.dat"))
+    sizes = [ev.size for ev in Trace(copy).events]
+    check_equal(sizes.count(6000), 100, "without PATH.live")
+    check_equal(program.communicate(b"x", timeout=60)[0], b"done\n")
+    sizes = [ev.size for ev in Trace(path).events]
+    check_equal((sizes.count(6000), sizes.count(6001)), (100, 100))
     shutil.rmtree(directory)
 
 

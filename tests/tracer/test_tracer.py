@@ -860,11 +860,6 @@ def read_progress(path):
         return struct.unpack("<64Q", f.read())
 
 
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as f:
-        return [int(word) for word in f.read().split()]
-
-
 def check_sequence(trace, progress, what):
     """Every block of every thread is there, once and in its order."""
     sizes = {}

@@ -5,6 +5,7 @@ The tests' own arguments are BUILD_DIR, the directory of the programs, and
 names of tests, or none for all.
 """
 import bisect
+import copy
 import os
 import shutil
 import struct
@@ -128,6 +129,19 @@ def is_gone(pid):
             return True
         time.sleep(0.005)
     return False
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(word) for word in f.read().split()]
+
+
+def later(run, number=1):
+    """The same run with another one of its pieces."""
+    other = copy.copy(run)
+    other.path = f"{run.path}.{number}"
+    other.trace = Trace(other.path)
+    return other
 
 
 SYMBOLS = {}

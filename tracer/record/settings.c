@@ -23,6 +23,14 @@ static const char help[] =
     "                       the program's name, %% by a percent sign\n"
     "                       (default memory-profiling_%e_%t_%p.dat)\n"
     "      --children       trace what PROGRAM starts and forks, too\n"
+    "      --disable-at-start\n"
+    "                       record nothing until SIGUSR1, SIGUSR2 or\n"
+    "                       PROGRAM itself asks for it\n"
+    "      --duration=SECONDS\n"
+    "                       record that long; PROGRAM goes on\n"
+    "      --rotate=AMOUNT  begin a new file whenever one is that long (64M)\n"
+    "                       or that old (10m, 1h), or either (1G,1d)\n"
+    "      --no-signals     leave SIGUSR1 and SIGUSR2 to PROGRAM alone\n"
     "      --no-free-stacks record no stacks for frees\n"
     "      --binaries       keep PROGRAM and its libraries in the trace\n"
     "      --include=GLOB   keep files of that name in the trace, as they\n"
@@ -42,12 +50,14 @@ static const char help[] =
 /**
  * struct control - an option that the tracer has a variable for
  * @variable: without the prefix
+ * @also:     another one that is set to the same; or NULL
  * @value:    what it is set to; NULL: the option's argument
  * @check:    of the argument; NULL: any will do
  */
 struct control {
 	const char *option;
 	const char *variable;
+	const char *also;
 	const char *value;
 	bool (*check)(const char *argument);
 };
@@ -56,6 +66,41 @@ struct control {
 static bool is_number(const char *argument)
 {
 	return *argument && !argument[strspn(argument, "0123456789")];
+}
+
+/* Safety: pure.  More than 0, with or without a fraction. */
+static bool is_seconds(const char *argument)
+{
+	size_t whole = strspn(argument, "0123456789");
+	const char *end = argument + whole;
+
+	if (*end == '.')
+		end += 1 + strspn(end + 1, "0123456789");
+	return whole < 9 && !*end && strpbrk(argument, "123456789");
+}
+
+/* Safety: pure.  Amounts with the units that the tracer knows. */
+static bool is_rotation(const char *argument)
+{
+	static const char *const units[] = {"",    "k", "K",   "KiB", "M", "MiB",
+					    "G",   "GiB", "s", "m",   "h", "d"};
+
+	for (;;) {
+		size_t digits = strspn(argument, "0123456789");
+		size_t unit = strcspn(argument + digits, ",");
+		bool is_known = false;
+
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			is_known |= strlen(units[i]) == unit &&
+				    memcmp(argument + digits, units[i],
+					   unit) == 0;
+		if (!digits || digits > 18 || !is_known)
+			return false;
+		argument += digits + unit;
+		if (!*argument)
+			return true;
+		argument++;
+	}
 }
 
 /* Safety: pure. */
@@ -88,16 +133,20 @@ static bool is_included(const char *argument)
 }
 
 static const struct control controls[] = {
-    {"output", "OUTPUT", NULL, NULL},
-    {"children", "TRACK_CHILD_PROCESSES", "1", NULL},
-    {"no-free-stacks", "GRAB_BACKTRACES_ON_FREE", "0", NULL},
-    {"binaries", "WRITE_BINARIES_TO_OUTPUT", "1", NULL},
-    {"include", "INCLUDE_FILE", NULL, is_included},
-    {"zero-memory", "ZERO_MEMORY", "1", NULL},
-    {"no-helper", "HELPER", "0", NULL},
-    {"chown", "CHOWN_OUTPUT_TO", NULL, is_number},
-    {"log", "LOG", NULL, is_level},
-    {"log-file", "LOGFILE", NULL, NULL},
+    {"output", "OUTPUT", NULL, NULL, NULL},
+    {"children", "TRACK_CHILD_PROCESSES", NULL, "1", NULL},
+    {"disable-at-start", "DISABLE_BY_DEFAULT", NULL, "1", NULL},
+    {"duration", "DURATION", NULL, NULL, is_seconds},
+    {"rotate", "ROTATE", NULL, NULL, is_rotation},
+    {"no-signals", "REGISTER_SIGUSR1", "REGISTER_SIGUSR2", "0", NULL},
+    {"no-free-stacks", "GRAB_BACKTRACES_ON_FREE", NULL, "0", NULL},
+    {"binaries", "WRITE_BINARIES_TO_OUTPUT", NULL, "1", NULL},
+    {"include", "INCLUDE_FILE", NULL, NULL, is_included},
+    {"zero-memory", "ZERO_MEMORY", NULL, "1", NULL},
+    {"no-helper", "HELPER", NULL, "0", NULL},
+    {"chown", "CHOWN_OUTPUT_TO", NULL, NULL, is_number},
+    {"log", "LOG", NULL, NULL, is_level},
+    {"log-file", "LOGFILE", NULL, NULL, NULL},
 };
 
 static const struct option own_options[] = {
@@ -143,10 +192,13 @@ static void apply(const struct control *control, const char *argument)
 			control->option, argument);
 		exit(EXIT_OWN_FAILURE);
 	}
-	if (control->check == is_included)
+	if (control->value)
+		argument = control->value;
+	else if (control->check == is_included)
 		argument = included;
-	set_variable(control->variable,
-		     control->value ? control->value : argument);
+	set_variable(control->variable, argument);
+	if (control->also)
+		set_variable(control->also, argument);
 }
 
 /* Safety: pure.  @ret has room for all options. */
