@@ -15,6 +15,7 @@
 #include "report/core/text.h"
 #include "report/digest.h"
 #include "report/engine/engine.h"
+#include "report/family.h"
 #include "report/extract.h"
 #include "report/pipeline.h"
 #include "report/refusal.h"
@@ -90,16 +91,21 @@ static int load_spec(struct spec *spec, const struct cli *cli,
 	return 0;
 }
 
+static const char *output_directory(const struct cli *cli,
+				    const struct spec *spec)
+{
+	return cli->extract   ? cli->extract
+	       : cli->output  ? cli->output
+	       : spec->output ? spec->output
+			      : DEFAULT_OUTPUT;
+}
+
 /* DIR, or DIR/NAME when there are several runs. */
 static void report_directory(char *ret, size_t size,
 			     const struct pipeline *pipeline, const char *trace)
 {
-	const struct cli *cli = pipeline->cli;
-	const struct spec *spec = pipeline->spec;
-	const char *directory = cli->extract   ? cli->extract
-				: cli->output  ? cli->output
-				: spec->output ? spec->output
-					       : DEFAULT_OUTPUT;
+	const char *directory =
+		output_directory(pipeline->cli, pipeline->spec);
 
 	if (pipeline->is_only)
 		snprintf(ret, size, "%s", directory);
@@ -166,8 +172,9 @@ static int failure_status(int error, bool trace_was_open)
 						  : STATUS_UNREADABLE;
 }
 
+/* @family: gets the run, NULL when there is no other. */
 static int report_run(const struct cli *cli, const struct spec *spec,
-		      const struct trace_group *group, bool is_only)
+		      const struct trace_group *group, struct family *family)
 {
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
 	const char *trace = group->paths[0];
@@ -178,7 +185,7 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 	bool refused = false;
 	int result = STATUS_OK;
 
-	pipeline.is_only = is_only;
+	pipeline.is_only = !family;
 	if (status == 0 && cli->mode != CLI_LIST && cli->mode != CLI_EXTRACT)
 		status = pipeline_run(&pipeline, &diag);
 	if (status == 0 && cli->mode == CLI_LIST)
@@ -189,6 +196,8 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 		digest_check(&pipeline, stdout);
 	if (status == 0 && cli->mode == CLI_REPORT)
 		status = write_report(&pipeline, trace, &diag);
+	if (status == 0 && cli->mode == CLI_REPORT && family)
+		status = family_add(family, &pipeline, text_basename(trace));
 	if (status == 0 && cli->mode == CLI_VIEW)
 		status = write_view(&pipeline, &diag);
 	if (status == 0 && cli->verbose)
@@ -223,6 +232,7 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 static int report_all(const struct cli *cli, const struct spec *spec)
 {
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
+	struct family family = { 0 };
 	struct traces traces;
 	int result = STATUS_OK;
 	bool is_good;
@@ -242,7 +252,16 @@ static int report_all(const struct cli *cli, const struct spec *spec)
 	is_good = result == STATUS_OK;
 	for (size_t i = 0; is_good && i < traces.group_count; i++)
 		result = worse(result, report_run(cli, spec, &traces.groups[i],
-						  traces.group_count == 1));
+						  traces.group_count > 1
+							  ? &family
+							  : NULL));
+	if (family.members.count > 1 &&
+	    family_write(&family, cli, spec, output_directory(cli, spec),
+			 &diag)) {
+		complain(&diag);
+		result = worse(result, STATUS_USAGE);
+	}
+	family_done(&family);
 	traces_done(&traces);
 	return result;
 }

@@ -59,6 +59,9 @@ struct artifact_format {
 #include "report/output/artifact_list.h"
 #undef ARTIFACT
 
+/* Of several runs: in none of the lists. */
+extern const struct artifact_format artifact_processes;
+
 /* Whether @format is about the whole trace, so that it is written once, whatever
    the views. */
 static inline bool artifact_is_of_trace(const struct artifact_format *format)

@@ -116,7 +116,10 @@ static int body_render(struct page_data *data, struct arena *arena,
 	int error;
 
 	error = template_file_load(&file, data->page->template_dir,
-				   page_html.template_file, arena, diag);
+				   data->page->template_file
+					   ? data->page->template_file
+					   : page_html.template_file,
+				   arena, diag);
 	if (error)
 		return error;
 	return template_render(file.path, file.text, file.len, &data->data,

@@ -683,3 +683,5 @@ JSON_ARTIFACT(markers, "markers", "markers", SUBJECT_MARKERS, FIGURE_TABLE,
 	      "JSON: marks, numbers and phases that the program gave");
 JSON_ARTIFACT(mappings, "mappings", "mappings", SUBJECT_MAPPINGS, FIGURE_TABLE,
 	      "what resident memory is made of, by path, as JSON");
+JSON_ARTIFACT(processes, "processes", "processes", SUBJECT_SUMMARY,
+	      FIGURE_TABLE, "processes of several runs, as JSON");

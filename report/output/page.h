@@ -31,6 +31,7 @@ enum page_theme { THEME_AUTO, THEME_LIGHT, THEME_DARK };
  *            inline as flamegraph SVG in HTML and as a link in Markdown
  * @links:    artifacts written beside the page, in order
  * @template_dir: overrides built-in templates by file name; NULL for none
+ * @template_file: instead of the format's own, HTML only; NULL for that
  */
 struct page {
 	const char *title;
@@ -40,6 +41,7 @@ struct page {
 	size_t link_count;
 	enum page_theme theme;
 	const char *template_dir;
+	const char *template_file;
 };
 
 /**

@@ -228,6 +228,8 @@ test_pieces() {
 	status 0 "memprof-report --quiet -o pieces p0.dat p1.dat p2.dat && test -s pieces/index.html"
 	status 0 "memprof-report --quiet -o runs p0.dat p1.dat p2.dat t.dat &&
 		test -s runs/p0.dat/index.html && test -s runs/t.dat/index.html"
+	expect processes cat runs/processes.json
+	status 0 "grep -q 'href=\"p0.dat/index.html\"' runs/index.html"
 }
 
 # timeline QUERY WANTED - highest level of live bytes in each second, how many
