@@ -41,10 +41,11 @@ static void add_time(struct text *out)
 /* Safety: system call. */
 static void note_directory(void)
 {
-	struct text out = text_init(directory, sizeof(directory));
+	struct text out;
 
 	if (directory[0] || sys_getcwd(path, sizeof(path)) <= 0)
 		return;
+	out = text_init(directory, sizeof(directory));
 	text_add(&out, path);
 	if (out.len > 1)
 		text_add_char(&out, '/');

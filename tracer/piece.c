@@ -21,7 +21,7 @@
 #include "tracer/trace_file.h"
 
 enum {
-	RETRY_NS = 1000 * 1000 * 1000, /* after a rotation that failed */
+	RETRY_S = 10, /* after a rotation that failed */
 };
 
 atomic_uint piece_now = PIECE_NONE;
@@ -30,6 +30,7 @@ atomic_uint piece_now = PIECE_NONE;
  * struct run - the pieces of this process
  * @next:       index of the next piece
  * @has_gap:    there will be a gap before it
+ * @has_failed: it could not be begun, which was said
  * @run_id:     trace_id of piece 0
  * @trace_id:   of the last piece; 0 before the first
  * @parent_id:  of the parent's piece at the fork, or 0
@@ -41,6 +42,7 @@ atomic_uint piece_now = PIECE_NONE;
 static struct {
 	uint32_t next;
 	bool has_gap;
+	bool has_failed;
 	uint64_t run_id;
 	uint64_t trace_id;
 	uint64_t parent_id;
@@ -227,9 +229,11 @@ int piece_cut(enum trace_piece_why why)
 	helper_stop();
 	err = open_piece(why, true);
 	if (err) {
-		log_line(LOG_WARN, "the trace goes on, cannot create",
-			 trace_file_path(run.next), -err);
-		run.due_ns = clock_monotonic_ns() + RETRY_NS;
+		if (!run.has_failed)
+			log_line(LOG_WARN, "the trace goes on, cannot create",
+				 trace_file_path(run.next), -err);
+		run.due_ns = clock_monotonic_ns() +
+			     UINT64_C(1000000000) * RETRY_S;
 	} else {
 		lost_count = run.lost_count - lost_count;
 		thread_cut_all(old + 1);
@@ -237,6 +241,7 @@ int piece_cut(enum trace_piece_why why)
 		close_piece(old, TRACE_END_CONTINUED, lost_count);
 		live_leave();
 	}
+	run.has_failed = err != 0;
 	helper_allow();
 	watch_time();
 	return err;

@@ -101,6 +101,8 @@ int main(int argc, char **argv)
 	for (intptr_t t = 0; t < threads; t++)
 		pthread_create(&ids[t], NULL, run, (void *)t);
 	await_threads(threads);
+	if (chdir("/") != 0) /* files still go where the first one did */
+		return 3;
 	for (int i = atoi(argv[2]); i > 0; i--) {
 		if (phase % PHASES == ON) {
 			next_phase(threads); /* STOPPING */
