@@ -39,8 +39,8 @@ void jit_init(void);
  * last of it after this.  With @now it is kept at once: the process is about to
  * become another program.
  *
- * Safety: inside the guard, owner; at the end only.  Allocates: mmap.  Locks:
- *         its own, a chunk's.  errno: untouched.
+ * Safety: inside the guard, owner; at the end, or when recording is stopped.
+ *         Allocates: mmap.  Locks: its own, a chunk's.  errno: untouched.
  */
 void jit_keep(bool now);
 

@@ -10,6 +10,7 @@
 #include "tracer/heap.h"
 #include "tracer/helper.h"
 #include "tracer/include.h"
+#include "tracer/jit.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
 #include "tracer/modules.h"
@@ -253,6 +254,7 @@ void piece_stop(void)
 
 	write_unrecorded();
 	helper_stop();
+	jit_keep(false);
 	thread_cut_all(PIECE_NONE);
 	queue_drain_piece(old);
 	close_piece(old, TRACE_END_STOPPED, get_lost_count() - run.lost_count);
