@@ -413,6 +413,7 @@ def signals_that_are_not_ours():
     run = Toggled(record=["-q", "--no-signals"])
     run.feed("a")
     run.send(signal.SIGUSR2)
+    run.process.wait(timeout=100)  # memprof-record passes it on
     run.end(-signal.SIGUSR2)
     check_equal(run.pieces(), {"trace.dat": ("a", SIGNAL)})
     run.done()
