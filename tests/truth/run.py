@@ -6,6 +6,7 @@ Each program prints its sums as JSON on descriptor 3.  It runs untraced and
 traced; output and exit status must be the same, and every figure must equal
 the truth.
 """
+import glob
 import json
 import os
 import subprocess
@@ -62,7 +63,8 @@ def trace(work, name, command):
 
 
 def report(path, view, artifact):
-    done = subprocess.run([REPORT, "--view", view, "--as", artifact, path],
+    paths = [path] if isinstance(path, str) else path
+    done = subprocess.run([REPORT, "--view", view, "--as", artifact, *paths],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode:
         return {"error": done.stderr.decode()}
@@ -90,6 +92,23 @@ def test_random(work):
         check(f"{name}: view of leaks",
               sums.get("matched_bytes") == truth["leaked_bytes"] and
               sums.get("matched_count") == truth["leaked_count"], str(sums)[:300])
+
+
+def test_pieces(work):
+    """A run whose file is rotated, its pieces given the wrong way round."""
+    program = compile_program(work, "random_ops.c")
+    os.environ["MEMORY_PROFILER_ROTATE"] = "64KiB"
+    path, truth = trace(work, "rotated", [program, "7", "171500"])
+    del os.environ["MEMORY_PROFILER_ROTATE"]
+    pieces = sorted(glob.glob(path + "*"), reverse=True)
+    check("rotated: pieces", len(pieces) > 2, str(pieces))
+    head = report(pieces, "", "summary").get("head", {})
+    for key, value in truth.items():
+        check(f"rotated: {key}", head.get(key) == value,
+              f"truth {value}, report {head.get(key)}")
+    check("rotated: nothing unmatched",
+          head.get("unmatched_frees") == 0 and head.get("overwritten") == 0,
+          str(head))
 
 
 def test_handover(work):
@@ -166,6 +185,7 @@ def test_running(work):
 def main():
     with tempfile.TemporaryDirectory() as work:
         test_random(work)
+        test_pieces(work)
         test_handover(work)
         test_stacks(work)
         test_running(work)
