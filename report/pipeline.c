@@ -318,8 +318,6 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 	if (status == 0 && is_of_peak && engine_has_peak(pipeline->engine)) {
 		timings_phase(&pipeline->timings, "what is of the peak");
 		status = engine_show_peak(pipeline->engine, observers, count);
-		if (stage == STAGE_PEAK)
-			drop_empty(pipeline);
 	} else if (status == 0) {
 		phase(pipeline, stage == STAGE_PASS ? "reading"
 						    : "reading again");
@@ -330,6 +328,8 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 		if (observers[i].records == view_add)
 			status = view_settle(observers[i].context,
 					     engine_groups(pipeline->engine));
+	if (stage == STAGE_PEAK && status == 0)
+		drop_empty(pipeline);
 	for (size_t i = 0; status < 0 && i < pipeline->spec->view_count; i++)
 		if (pipeline->views[i])
 			view_explain(pipeline->views[i], status, diag);
