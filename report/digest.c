@@ -139,6 +139,25 @@ static void print_files(const struct run *run, FILE *out)
 		fprintf(out, "    … and %zu more\n", run->file_count - 50);
 }
 
+static void print_pieces(const struct run *run, FILE *out)
+{
+	char when[UNITS_TEXT_SIZE];
+
+	if (run->piece_count < 2 && !(run->piece_count && run->pieces->is_known))
+		return;
+	fprintf(out, "  pieces       %zu\n", run->piece_count);
+	for (size_t i = 0; i < run->piece_count; i++) {
+		const struct run_piece *piece = &run->pieces[i];
+
+		units_format_seconds(when, sizeof(when),
+				     run_seconds(run, piece->start_tick));
+		fprintf(out, "    %-4" PRIu32 " from %s%s, %s\n", piece->index,
+			when,
+			run_piece_has_gap(run, i) ? ", after a gap" : "",
+			piece->path);
+	}
+}
+
 void digest_list(const struct pipeline *pipeline, FILE *out)
 {
 	const struct run *run = &pipeline->run;
@@ -149,7 +168,11 @@ void digest_list(const struct pipeline *pipeline, FILE *out)
 	print_bytes(out, "size", run->trace_bytes, "");
 	print_command(run, out);
 	fprintf(out, "  executable   %s\n", run->executable);
-	fprintf(out, "  process      %" PRIu32 "\n", run->pid);
+	fprintf(out, "  process      %" PRIu32, run->pid);
+	if (run->ppid)
+		fprintf(out, ", child of %" PRIu32, run->ppid);
+	fputc('\n', out);
+	print_pieces(run, out);
 	if (run->start_realtime_ns) {
 		units_format_date(text, sizeof(text), run->start_realtime_ns);
 		fprintf(out, "  started      %s\n", text);
@@ -161,6 +184,8 @@ void digest_list(const struct pipeline *pipeline, FILE *out)
 	if (run->events_declared)
 		print_count(out, "events", run->events_declared, "");
 	print_count(out, "lost", run->events_lost, " events");
+	if (run->mark_count)
+		fprintf(out, "  marks        %zu\n", run->mark_count);
 	fprintf(out, "  threads      %zu\n", run->thread_count);
 	for (size_t i = 0; i < run->thread_count && i < 50; i++)
 		fprintf(out, "    %-4" PRIu32 " tid %-8" PRIu32 " %s\n",

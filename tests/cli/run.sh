@@ -219,6 +219,7 @@ test_pieces() {
 		status 0 "memprof-report $as -o pieces.out p2.dat p0.dat p1.dat"
 		same "pieces, $as" "$work/whole.out" "$work/pieces.out"
 	done
+	expect pieces-list "memprof-report --list p2.dat gap1.dat p0.dat | sed -n '/process/,/started/p'"
 	expect pieces memprof-report --check p1.dat p0.dat t.dat p2.dat
 	expect pieces-missing "memprof-report --as summary p2.dat p0.dat |
 		sed -n '/\"completeness\"/,/ ]/p'"
