@@ -12,10 +12,12 @@
 #include "tracer/program_symbols.h"
 #include "tracer/real.h"
 #include "tracer/sys.h"
+#include "tracer/text.h"
 #include "tracer/zero.h"
 
 enum {
 	SITES_MAX = 256,
+	LIKELY_SHIFT = 13,
 };
 
 static const struct form forms[] = {
@@ -39,6 +41,10 @@ static struct family families[] = {
 	FAMILY("mi_", STANDARD | MIMALLOC, false),
 	FAMILY("tc_", STANDARD | TCMALLOC, false),
 };
+
+/* A program has a hundred thousand functions, and next to none of them is an
+   allocator's: a bit for the length and last letters of each name looked for. */
+static uint64_t likely_names[(1 << LIKELY_SHIFT) / 64];
 
 /* What must be there, or names are the same by chance. */
 static const char *const essential[] = {"malloc", "calloc", "realloc", "free"};
@@ -80,9 +86,58 @@ static const struct form *find_form(const struct family *family,
 	return NULL;
 }
 
+/* Safety: pure.  Return: the bit of likely_names for @name; none has less than
+   four letters. */
+static size_t likely_bit(const char *name, size_t len)
+{
+	uint32_t letters;
+
+	memcpy(&letters, name + len - sizeof(letters), sizeof(letters));
+	return (letters + (uint32_t)len) * UINT32_C(2654435761) >>
+	       (32 - LIKELY_SHIFT);
+}
+
+/* Safety: once. */
+static void note_likely(const char *prefix, const char *name)
+{
+	char full[64];
+	struct text text = text_init(full, sizeof(full));
+	size_t bit;
+
+	text_add(&text, prefix);
+	text_add(&text, name);
+	if (text.len < sizeof(uint32_t))
+		return;
+	bit = likely_bit(full, text.len);
+	likely_names[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+/* Safety: once. */
+static void note_likely_names(void)
+{
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++)
+			if (forms[k].where & families[i].where)
+				note_likely(families[i].prefix, forms[k].name);
+}
+
+/* Safety: pure. */
+static bool is_likely(const char *name)
+{
+	size_t len = strlen(name);
+	size_t bit;
+
+	if (len < sizeof(uint32_t))
+		return false;
+	bit = likely_bit(name, len);
+	return likely_names[bit / 64] >> bit % 64 & 1;
+}
+
 /* Safety: as program_symbols_visit(). */
 static void visit(const struct program_symbol *symbol)
 {
+	if (!is_likely(symbol->name))
+		return;
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
 		struct family *family = &families[i];
 		size_t len = strlen(family->prefix);
@@ -243,6 +298,7 @@ void allocators_init(void)
 	if (!options.patch_allocators || !code_patch_is_possible() ||
 	    !is_alone() || is_sanitized())
 		return;
+	note_likely_names();
 	program_symbols_visit(visit);
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
 		if (!families[i].in_program)

@@ -145,18 +145,17 @@ static size_t add_gaps(const struct run *run, struct figure_span *spans)
 int marks_add_spans(const struct scope *scope, struct figure_series *series)
 {
 	const struct run *run = scope->run;
-	size_t count = run->mark_count < SPANS_MAX ? run->mark_count : SPANS_MAX;
 	struct figure_span *all =
-		arena_array(scope->arena, count + SPANS_MAX, sizeof(*all));
+		arena_array(scope->arena, 2 * SPANS_MAX, sizeof(*all));
 	struct figure_span *spans = all;
 
 	if (!all)
 		return -ENOMEM;
 	spans += add_gaps(run, all);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < run->mark_count && i < SPANS_MAX; i++) {
 		const struct run_mark *mark = &run->marks[i];
 
-		spans[i] = (struct figure_span){
+		*spans++ = (struct figure_span){
 			.start = run_seconds(run, mark->tick),
 			.end = run_seconds(run, end_tick(run, mark)),
 			.label = mark->text,
@@ -164,6 +163,6 @@ int marks_add_spans(const struct scope *scope, struct figure_series *series)
 		};
 	}
 	series->spans = all;
-	series->span_count = (size_t)(spans - all) + count;
+	series->span_count = (size_t)(spans - all);
 	return 0;
 }

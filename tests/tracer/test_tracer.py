@@ -12,8 +12,8 @@ import time
 
 from dump_trace import CHUNK_MAGIC, CLOCK, COLUMNS, END, Trace
 from traced import (LIBRARY, LIVE_HELPER, PROGRAMS, RECORD, SKIPPED, Run, Skip,
-                    as_truth, check, check_equal, is_gone, is_subsequence,
-                    names, run_tests, test, truth_events)
+                    as_truth, check, check_equal, children_of, is_gone,
+                    is_subsequence, names, run_tests, test, truth_events)
 
 
 @test
