@@ -94,9 +94,11 @@ static void step(unsigned slot)
 		note_free(block, slots[slot].size);
 		moved = (r >> 59) & 1 ? realloc(block, size)
 				      : reallocarray(block, size, 1);
-		truth.reallocs++;
-		note_alloc(moved, size);
 		block = moved;
+		if (moved) { /* NULL: of no size, the block is freed */
+			truth.reallocs++;
+			note_alloc(moved, size);
+		}
 	} else {
 		note_free(block, slots[slot].size);
 		free(block);
