@@ -323,3 +323,8 @@ void jit_keep(bool now)
 		keep_perf_map();
 	sys_signals_restore(&signals);
 }
+
+void jit_forget_lock(void)
+{
+	spinlock_give(&objects.lock);
+}

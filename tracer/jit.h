@@ -44,4 +44,7 @@ void jit_init(void);
  */
 void jit_keep(bool now);
 
+/* No thread is at work on it.  Safety: a forked child's only thread. */
+void jit_forget_lock(void);
+
 #endif /* TRACER_JIT_H */

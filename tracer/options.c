@@ -15,6 +15,7 @@
 
 enum option_kind {
 	OPTION_NO_EFFECT, /* the seed tools' */
+	OPTION_REFUSED,   /* the same, but somebody relies on it */
 	OPTION_PATH,      /* char[OPTIONS_PATH_MAX] */
 	OPTION_BOOL,      /* bool */
 	OPTION_NUMBER,    /* uint64_t */
@@ -40,6 +41,7 @@ struct option {
 #define OPTION(name, kind, member) \
 	{ name, OPTION_##kind, offsetof(struct options, member) }
 #define NO_EFFECT(name) { name, OPTION_NO_EFFECT, 0 }
+#define REFUSED(name) { name, OPTION_REFUSED, 0 }
 
 static const struct option table[] = {
 	OPTION("OUTPUT", PATH, output),
@@ -63,6 +65,7 @@ static const struct option table[] = {
 	OPTION("USE_SHADOW_STACK", BOOL, own_unwinder),
 	OPTION("VERIFY_UNWIND", VERIFY, verify_unwind),
 	OPTION("NAME_FILE", PATH, name_file),
+	REFUSED("CULL_TEMPORARY_ALLOCATIONS"),
 	NO_EFFECT("BACKTRACE_CACHE_SIZE_LEVEL_1"),
 	NO_EFFECT("BACKTRACE_CACHE_SIZE_LEVEL_2"),
 	NO_EFFECT("BASE_SERVER_PORT"),
@@ -321,6 +324,7 @@ static bool set(const struct option *option, const char *value)
 	case OPTION_ROTATE:
 		return parse_rotate(value, place);
 	case OPTION_NO_EFFECT:
+	case OPTION_REFUSED:
 		break;
 	}
 	return true;
@@ -412,8 +416,16 @@ static void add_value(struct text *out, const struct option *option)
 		text_add(out, verify_names[*(const enum verify_unwind *)place]);
 		break;
 	case OPTION_NO_EFFECT:
+	case OPTION_REFUSED:
 		break;
 	}
+}
+
+/* Safety: pure. */
+static bool has_effect(const struct option *option)
+{
+	return option->kind != OPTION_NO_EFFECT &&
+	       option->kind != OPTION_REFUSED;
 }
 
 void options_log(void)
@@ -424,7 +436,7 @@ void options_log(void)
 		const struct option *option = &table[i];
 		struct text out = text_init(line, sizeof(line));
 
-		if (option->kind == OPTION_NO_EFFECT && !given[i])
+		if (!has_effect(option) && !given[i])
 			continue;
 		text_add(&out, PREFIX);
 		text_add(&out, option->name);
@@ -432,13 +444,14 @@ void options_log(void)
 			log_line(LOG_WARN, line,
 				 "has a value that it cannot have; ignored", 0);
 		text_add_char(&out, '=');
-		if (option->kind != OPTION_NO_EFFECT)
+		if (has_effect(option))
 			add_value(&out, option);
 		else
 			text_add(&out, given[i]);
-		log_line(LOG_INFO, line,
-			 option->kind == OPTION_NO_EFFECT ? "(has no effect)"
-							  : NULL,
+		log_line(option->kind == OPTION_REFUSED && parse_bool(given[i])
+			     ? LOG_WARN
+			     : LOG_INFO,
+			 line, has_effect(option) ? NULL : "(has no effect)",
 			 0);
 	}
 }

@@ -17,6 +17,7 @@
 #include "tracer/options.h"
 #include "tracer/queue.h"
 #include "tracer/record.h"
+#include "tracer/smaps.h"
 #include "tracer/sys.h"
 #include "tracer/thread.h"
 #include "tracer/trace_file.h"
@@ -271,6 +272,8 @@ void piece_leave_parent(void)
 	trace_file_close(1);
 	live_detach_child();
 	heap_forget_lock();
+	smaps_forget();
+	jit_forget_lock();
 	buffer_forget_all();
 	queue_forget_all();
 	chunk_forget_all();

@@ -452,3 +452,10 @@ long smaps_due_ms(long max)
 		return max;
 	return (long)ms;
 }
+
+void smaps_forget(void)
+{
+	spinlock_give(&smaps.lock);
+	smaps.first_ns = 0;
+	smaps.due_ns = 0;
+}

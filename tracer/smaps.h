@@ -26,4 +26,8 @@ void smaps_take_if_due(void);
    Safety: the same. */
 long smaps_due_ms(long max);
 
+/* No thread is at work on it, and the first sample is due.  Safety: a forked
+   child's only thread. */
+void smaps_forget(void);
+
 #endif /* TRACER_SMAPS_H */

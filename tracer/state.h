@@ -15,8 +15,9 @@
  * @pid: of the process that may record
  *
  * fork() in any form, raw clone() included, so switches the child off before
- * it can run a single instruction; after a fork() it may begin its own run.  A vfork() child shares memory and sees 1;
- * it may record, but must not end the trace: compare @pid.
+ * it can run a single instruction; after a fork() it may begin its own run.
+ * A vfork() child shares memory and sees 1; it may record, but must not end
+ * the trace: compare @pid.
  */
 struct state_page {
 	atomic_bool on;

@@ -37,8 +37,13 @@ def values_in_force():
         check(line in log, "not said:", line, log)
     check("BASE_SERVER_PORT" not in log, "said without being set")
     run.done()
-    run = controlled(["/bin/true"], ENABLE_SERVER="1")
+    run = controlled(["/bin/true"], ENABLE_SERVER="1",
+                     CULL_TEMPORARY_ALLOCATIONS="0")
     check_equal(run.stderr, b"", "said without being asked")
+    run.done()
+    run = controlled(["/bin/true"], CULL_TEMPORARY_ALLOCATIONS="1")
+    check(run.stderr.endswith(b"CULL_TEMPORARY_ALLOCATIONS=1 (has no effect)\n"),
+          run.stderr)
     run.done()
 
 
