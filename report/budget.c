@@ -288,10 +288,8 @@ size_t budgets_check(const struct pipeline *pipeline, FILE *out)
 	double values[METRIC_COUNT] = {
 		[RUN_PEAK_BYTES] = (double)totals->peak_bytes,
 		[RUN_PEAK_BLOCKS] = (double)totals->peak_count,
-		[RUN_PEAK_RSS] = (double)(pipeline->run.peak_rss_bytes >
-							  totals->peak_rss
-						  ? pipeline->run.peak_rss_bytes
-						  : totals->peak_rss),
+		[RUN_PEAK_RSS] = (double)run_peak_rss(&pipeline->run,
+						       totals->peak_rss),
 		[RUN_ALLOCATIONS] = (double)totals->allocated_count,
 		[RUN_ALLOCATED_BYTES] = (double)totals->allocated_bytes,
 		[RUN_TEMPORARY] = (double)totals->temporary_count,

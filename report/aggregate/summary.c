@@ -82,9 +82,7 @@ const struct figure *summary_head(const struct scope *scope)
 	const struct run *run = scope->run;
 	const struct engine_totals *totals = engine_totals(scope->engine);
 	const struct figure_list *list = arguments(scope);
-	uint64_t rss = run->peak_rss_bytes > totals->peak_rss
-			       ? run->peak_rss_bytes
-			       : totals->peak_rss;
+	uint64_t rss = run_peak_rss(run, totals->peak_rss);
 	const struct figure_scalar items[] = {
 		{ "program", "Program", "program", cell_text(run->executable) },
 		{ "arguments", "Command", "arguments",

@@ -33,6 +33,15 @@ double run_span(const struct run *run, uint64_t from, uint64_t to)
 	return (double)run_span_ns(run, from, to) / 1e9;
 }
 
+uint64_t run_peak_rss(const struct run *run, uint64_t sampled)
+{
+	uint64_t highest = run->mappings_highest.sums.resident_all;
+
+	if (highest < sampled)
+		highest = sampled;
+	return highest > run->peak_rss_bytes ? highest : run->peak_rss_bytes;
+}
+
 double run_duration(const struct run *run)
 {
 	return run_seconds(run, run->last_tick);

@@ -228,6 +228,10 @@ double run_span(const struct run *run, uint64_t from, uint64_t to);
 /* Return: length of the run in seconds. */
 double run_duration(const struct run *run);
 
+/* Return: bytes, the most that the kernel counted or a sample found; @sampled is
+   the largest RSS event.  0 if unknown. */
+uint64_t run_peak_rss(const struct run *run, uint64_t sampled);
+
 /* Return: the thread, NULL if unknown. */
 const struct run_thread *run_thread_find(const struct run *run,
 					 uint32_t number);

@@ -79,8 +79,8 @@ const struct definition definitions[] = {
 	  "The most that the kernel counted for the whole process (its high "
 	  "water mark, ru_maxrss) up to the end of the run; the curve of "
 	  "resident memory is of samples, between which it can have been "
-	  "higher. The largest sample where the run's end is not in the "
-	  "trace." },
+	  "higher. The largest sample where that is more, since the kernel "
+	  "counts in batches, or where the run's end is not in the trace." },
 	{ "highest_sample", "Highest sample",
 	  "The sample of the process's mappings (/proc/PID/smaps) with the "
 	  "most resident memory. Samples are at most a second apart in most "

@@ -36,7 +36,7 @@ def report(*args):
 
 def remove_map(run):
     """Of the program, not of memprof-record."""
-    pid, = re.findall(r"^  process +(\d+)$", report("--list", run.path), re.M)
+    pid, = re.findall(r"^  process +(\d+)", report("--list", run.path), re.M)
     path = f"/tmp/perf-{pid}.map"
     if os.path.lexists(path):
         os.unlink(path)
