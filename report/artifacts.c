@@ -15,6 +15,7 @@
 #include "report/aggregate/view.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
+#include "report/core/memory.h"
 #include "report/core/sink.h"
 #include "report/core/stopwatch.h"
 #include "report/core/tasks.h"
@@ -489,6 +490,24 @@ int artifacts_make_directory(const char *path, struct diag *diag)
 	return 0;
 }
 
+/* Files get their names if all are there and @status, of what there was to write,
+   is 0; else none does.  Return: 0, @status or negative errno, @diag filled. */
+static int publish_files(struct artifacts *artifacts, int status,
+			 struct diag *diag)
+{
+	struct file_task **items = artifacts->files.items;
+	size_t count = artifacts->files.count;
+
+	/* A library that was refused memory may have gone on without. */
+	if (status == 0 && memory_refused())
+		status = -ENOMEM;
+	for (size_t i = 0; status == 0 && i < count; i++)
+		status = file_task_publish(items[i], diag);
+	for (size_t i = 0; i < count; i++)
+		file_task_withdraw(items[i]);
+	return status;
+}
+
 /* Waits for the files that were begun; names them to the manifest unless
    @status, of what there is to write, says that something is missing. */
 static int finish_files(struct artifacts *artifacts, int status,
@@ -508,6 +527,7 @@ static int finish_files(struct artifacts *artifacts, int status,
 	/* As @diag: whoever waits for which file, the first task that failed. */
 	if (written)
 		status = written;
+	status = publish_files(artifacts, status, diag);
 	if (status == 0)
 		status = names ? manifest_update(artifacts->directory, names,
 						 count, diag)
@@ -546,10 +566,12 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 	struct artifacts artifacts = { .pipeline = pipeline,
 				       .directory = directory };
 	struct page page;
+	bool is_new = access(directory, F_OK) != 0;
 	int status = artifacts_make_directory(directory, diag);
 
 	if (status)
 		return status;
+	memory_set_phase("the figures");
 	progress_phase(&pipeline->progress, "writing the report");
 	timings_phase(&pipeline->timings, "figures");
 	artifacts.tasks = tasks_new(pipeline->jobs);
@@ -562,6 +584,8 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 		     symbols_resolve_ns(pipeline->symbols), 0);
 	timings_phase(&pipeline->timings, "files not yet written");
 	status = finish_files(&artifacts, status, diag);
+	if (status && is_new)
+		rmdir(directory);
 	progress_clear(&pipeline->progress);
 	vec_done(&artifacts.list);
 	vec_done(&artifacts.links);
@@ -580,9 +604,11 @@ int artifacts_write_view(struct pipeline *pipeline,
 	const struct spec_view *view = pipeline->spec->views;
 	bool is_of_run = format->subject == SUBJECT_TIMELINE &&
 			 view->filter.count == 0 && !view->has_title;
-	int status = trees_make(&artifacts.trees, pipeline, NULL);
 	const struct figure *figure = NULL;
+	int status;
 
+	memory_set_phase(format->name);
+	status = trees_make(&artifacts.trees, pipeline, NULL);
 	if (status == 0)
 		figure = is_of_run ? trace_timeline(&artifacts)
 				   : view_figure(&artifacts, 0,
@@ -590,6 +616,8 @@ int artifacts_write_view(struct pipeline *pipeline,
 	status = figure && !artifacts.failed
 			 ? format->render(figure, out, diag)
 			 : -ENOMEM;
+	if (status == 0 && memory_refused())
+		status = -ENOMEM;
 	trees_done(&artifacts.trees);
 	vec_done(&artifacts.list);
 	return status;

@@ -14,8 +14,8 @@ struct sink;
  * artifacts_write_report() - every page and artifact of the spec
  * @directory: made if missing
  *
- * Each file is written under a temporary name and renamed, so that a reader
- * never sees half of one.
+ * Files are written under temporary names and renamed when all are complete: a
+ * reader never sees half of one, and what fails leaves the directory as it was.
  *
  * Return: 0 or negative errno with @diag naming the file.
  */

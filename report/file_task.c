@@ -22,7 +22,7 @@ static int file_fail(struct diag *diag, const char *path, int error)
 /* A larger buffer than the library's: a report can have a hundred megabytes. */
 enum { FILE_BUFFER_BYTES = 1 << 18 };
 
-static int file_write(const struct file_task *task, FILE *file,
+static int file_write(struct file_task *task, FILE *file,
 		      struct diag *diag)
 {
 	char *buffer = malloc(FILE_BUFFER_BYTES);
@@ -40,9 +40,8 @@ static int file_write(const struct file_task *task, FILE *file,
 	/* A library that was refused memory may have gone on without. */
 	if (status == 0 && memory_refused())
 		status = -ENOMEM;
-	if (status == 0 && done == 0 && rename(task->temporary, task->path))
-		done = -errno;
-	if (status || done)
+	task->is_written = status == 0 && done == 0;
+	if (!task->is_written)
 		unlink(task->temporary);
 	if (status == 0 && done)
 		status = file_fail(diag, task->path, done);
@@ -59,10 +58,27 @@ int file_task_run(void *context, struct diag *diag)
 
 	if (status)
 		return status;
+	memory_set_purpose(task->name);
 	file = fopen(task->temporary, "wbe");
 	status = file ? file_write(task, file, diag)
 		      : file_fail(diag, task->path, -errno);
+	memory_set_purpose(NULL);
 	task->wall_ns = stopwatch_ns() - wall_ns;
 	task->cpu_ns = stopwatch_read(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	return status;
+}
+
+int file_task_publish(struct file_task *task, struct diag *diag)
+{
+	if (rename(task->temporary, task->path))
+		return file_fail(diag, task->path, -errno);
+	task->is_written = false;
+	return 0;
+}
+
+void file_task_withdraw(struct file_task *task)
+{
+	if (task->is_written)
+		unlink(task->temporary);
+	task->is_written = false;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/artifacts.h"
@@ -116,15 +117,23 @@ static void report_directory(char *ret, size_t size,
 static int write_report(struct pipeline *pipeline, const char *trace,
 			struct diag *diag)
 {
-	const struct cli *cli = pipeline->cli;
 	char directory[4096];
 	int status;
 
 	report_directory(directory, sizeof(directory), pipeline, trace);
 	status = artifacts_write_report(pipeline, directory, diag);
-	if (status == 0 && !cli->quiet)
+	if (status == 0 && !pipeline->cli->quiet)
 		digest_print(pipeline, directory, stdout);
 	return status;
+}
+
+/* Half a file is worse than none; what is not a file stays. */
+static void remove_file(const char *path)
+{
+	struct stat info;
+
+	if (lstat(path, &info) == 0 && S_ISREG(info.st_mode))
+		unlink(path);
 }
 
 static int write_files(struct pipeline *pipeline, const char *trace,
@@ -160,6 +169,8 @@ static int write_view(struct pipeline *pipeline, struct diag *diag)
 	if (status == 0 && done)
 		status = diag_set(diag, done, path, DIAG_NO_OFFSET,
 				  "cannot write: %s", strerror(-done));
+	if (status && file != stdout)
+		remove_file(path);
 	return status;
 }
 
@@ -182,7 +193,7 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 	int status = pipeline_open(&pipeline, cli, spec, group->paths,
 				   group->count, &diag);
 	bool opened = status == 0;
-	bool refused = false;
+	bool refused;
 	int result = STATUS_OK;
 
 	pipeline.is_only = !family;
@@ -202,11 +213,11 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 		status = write_view(&pipeline, &diag);
 	if (status == 0 && cli->verbose)
 		digest_symbols(&pipeline, stderr);
-	/* Whoever was refused memory: a report without it is another one. */
-	if (memory_refused()) {
-		refused = true;
+	/* Whoever was refused memory: a report without it is another one.  Not so
+	   what came after the report was complete. */
+	refused = memory_refused() && (status || cli->mode != CLI_REPORT);
+	if (refused)
 		status = refusal_explain(&pipeline, trace, &diag);
-	}
 	if (status) {
 		if (!diag.text[0])
 			diag_set(&diag, status, trace, DIAG_NO_OFFSET, "%s",

@@ -78,6 +78,7 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	progress_init(&pipeline->progress, cli, path);
 	pipeline->jobs = cli->jobs ? cli->jobs : processor_count();
 	pipeline->timings.is_on = cli->timings;
+	memory_set_phase("opening the trace");
 	timings_phase(&pipeline->timings, "opening");
 	status = stacks_init(&pipeline->stacks);
 	if (status == 0)
@@ -197,6 +198,7 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 
 static void phase(struct pipeline *pipeline, const char *name)
 {
+	memory_set_phase(name);
 	timings_phase(&pipeline->timings, name);
 	progress_phase(&pipeline->progress, name);
 }
@@ -316,6 +318,7 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 		};
 	status = add_views(pipeline, stage, observers, &count, diag);
 	if (status == 0 && is_of_peak && engine_has_peak(pipeline->engine)) {
+		memory_set_phase("what is of the peak");
 		timings_phase(&pipeline->timings, "what is of the peak");
 		status = engine_show_peak(pipeline->engine, observers, count);
 	} else if (status == 0) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/aggregate/view_tree.h"
+#include "report/core/memory.h"
 #include "report/core/tasks.h"
 #include "report/output/artifact.h"
 #include "report/pipeline.h"
@@ -28,10 +29,16 @@ static bool is_needed(const struct spec_view *view, bool by_line, bool for_pages
 	return wants(view, SUBJECT_FUNCTIONS) || (lines && for_pages);
 }
 
-static int finish(void *tree, struct diag *diag)
+static int finish(void *context, struct diag *diag)
 {
+	struct view_tree *tree = context;
+	int status;
+
 	(void)diag;
-	return view_tree_finish(tree);
+	memory_set_purpose(tree->purpose);
+	status = view_tree_finish(tree);
+	memory_set_purpose(NULL);
+	return status;
 }
 
 int trees_make(struct trees *trees, const struct pipeline *pipeline,
@@ -55,7 +62,7 @@ int trees_make(struct trees *trees, const struct pipeline *pipeline,
 		if (!tree->figure)
 			continue;
 		status = tasks ? tasks_add(tasks, finish, tree)
-			       : finish(tree, NULL);
+			       : view_tree_finish(tree);
 	}
 	if (tasks)
 		trees->task_count = tasks_count(tasks);

@@ -88,7 +88,9 @@ int view_tree_begin(struct view_tree *tree, const struct view *view,
 
 	tree->view = view;
 	tree->figure = figure_make(view, scope, by_line);
-	if (!costs || !tree->figure) {
+	tree->purpose = arena_printf(scope->arena, "the tree of view %s",
+				     view->options.name);
+	if (!costs || !tree->figure || !tree->purpose) {
 		free(costs);
 		return -ENOMEM;
 	}

@@ -20,10 +20,12 @@ struct view;
  * struct view_tree - zero-initialised
  * @figure: a TREE, owned by the scope's arena; its nodes, by @tree, and its
  *          caption, by @arena, are there after view_tree_finish()
+ * @purpose: what memory for it is for
  */
 struct view_tree {
 	const struct view *view;
 	struct figure *figure;
+	const char *purpose;
 	struct tree tree;
 	struct arena arena;
 };

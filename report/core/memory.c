@@ -30,7 +30,10 @@
 
 static atomic_uint_least64_t limit = MEMORY_NO_LIMIT;
 static atomic_uint_least64_t used;
-static atomic_uint_least64_t refused;
+static atomic_bool refused;
+static struct memory_refusal first_refusal; /* written by who sets refused */
+static _Atomic(const char *) phase;
+static _Thread_local const char *purpose;
 static _Thread_local bool insisting;
 
 void memory_set_limit(uint64_t bytes)
@@ -53,9 +56,24 @@ uint64_t memory_used(void)
 	return used;
 }
 
-uint64_t memory_refused(void)
+bool memory_refused(void)
 {
 	return refused;
+}
+
+struct memory_refusal memory_refusal(void)
+{
+	return first_refusal;
+}
+
+void memory_set_phase(const char *what)
+{
+	phase = what;
+}
+
+void memory_set_purpose(const char *what)
+{
+	purpose = what;
 }
 
 void memory_insist(bool insists)
@@ -65,7 +83,8 @@ void memory_insist(bool insists)
 
 void memory_forgive(void)
 {
-	refused = 0;
+	refused = false;
+	first_refusal = (struct memory_refusal){ 0 };
 }
 
 size_t memory_share(unsigned part, size_t most)
@@ -135,14 +154,19 @@ __attribute__((constructor)) static void next_find(void)
  */
 static bool allow(size_t size)
 {
-	uint64_t most = limit, none = 0;
+	uint64_t most = limit, now = used;
 	bool is_small = size < SMALL_BYTES;
 
 	if (!is_small)
 		most -= most / 16;
-	if (size <= most && used <= most - size)
+	if (size <= most && now <= most - size)
 		return true;
-	atomic_compare_exchange_strong(&refused, &none, size);
+	if (!atomic_exchange(&refused, true))
+		first_refusal = (struct memory_refusal){
+			.bytes = size,
+			.used = now,
+			.purpose = purpose ? purpose : phase,
+		};
 	if (is_small || insisting)
 		return true;
 	errno = ENOMEM;

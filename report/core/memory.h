@@ -38,9 +38,31 @@ uint64_t memory_limit(void);
    counted. */
 uint64_t memory_used(void);
 
-/* Return: bytes of the first request that went beyond the limit, 0 if none did.
-   What was computed since then is not to be trusted. */
-uint64_t memory_refused(void);
+/* Return: whether a request went beyond the limit.  What was computed since then
+   is not to be trusted. */
+bool memory_refused(void);
+
+/**
+ * struct memory_refusal - the first request that went beyond the limit
+ * @bytes:   that were asked for
+ * @used:    memory_used() at that time
+ * @purpose: what they were for, NULL if nobody said so
+ */
+struct memory_refusal {
+	uint64_t bytes;
+	uint64_t used;
+	const char *purpose;
+};
+
+/* Return: what was refused, all zeroes if nothing was.  Other threads are not to
+   ask for memory meanwhile. */
+struct memory_refusal memory_refusal(void);
+
+/* What memory is for from now on: of all threads that say nothing themselves, and
+   of this thread, NULL for what all say.  @purpose is borrowed until
+   memory_refusal() has been asked. */
+void memory_set_phase(const char *purpose);
+void memory_set_purpose(const char *purpose);
 
 /* While @insists, this thread is granted what it asks for even beyond the limit,
    and memory_refused() says that it was: for calls of libraries that end the

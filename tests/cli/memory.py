@@ -38,10 +38,12 @@ def check(good, what):
 def run(*arguments, env=None):
     """Return: exit status, peak of the resident memory, standard error."""
     with tempfile.TemporaryFile() as errors:
-        pid = subprocess.Popen([REPORT, *arguments], stderr=errors,
-                               stdout=subprocess.DEVNULL,
-                               env={**os.environ, **(env or {})}).pid
-        _, status, usage = os.wait4(pid, 0)
+        # Kept: an object that goes away may wait for its process itself.
+        process = subprocess.Popen([REPORT, *arguments], stderr=errors,
+                                   stdout=subprocess.DEVNULL,
+                                   env={**os.environ, **(env or {})})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         text = errors.read().decode()
     return os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024, text
@@ -55,9 +57,21 @@ def make_trace(work, name, events, blocks):
     return path
 
 
+def files_in(directory):
+    """Return: what the files there hold, by path; None if it is not there."""
+    if not directory.exists():
+        return None
+    return {path: path.read_bytes() for path in directory.rglob("*")
+            if path.is_file()}
+
+
 def test_limit_kept(work, trace):
     """Whatever the limit, the run keeps it or says what needs how much."""
     outcomes = set()
+    old = work / "old"
+    old.mkdir()
+    (old / "index.html").write_text("of before")
+    purposes = set()
     for mib in (16, 20, 24, 32, 40, 48, 64, 96, 128, 256):
         out = work / f"limit{mib}"
         status, peak, text = run("--quiet", f"--memory={mib}MiB", "-o", out,
@@ -67,14 +81,36 @@ def test_limit_kept(work, trace):
               f"--memory {mib}MiB: peak {peak / MIB:.1f} MiB")
         check(status in (0, 2), f"--memory {mib}MiB: status {status}")
         if status == 2:
-            check(re.search(r"--memory \S+ MiB is not enough: (at .* of the "
-                            r"run, )?[\d,]+ live blocks? takes? .* more were "
-                            r"needed", text),
+            said = re.search(
+                r"--memory \S+ MiB is not enough for ([^:]+): "
+                r"(at .* of the run, )?[\d,]+ live blocks? take .* more were "
+                r"needed; allow at least (\d+)MiB, or ask for less .*; no "
+                r"report was written", text)
+            check(said and int(said[3]) > mib,
                   f"--memory {mib}MiB: message {text!r}")
-        left = [p.name for p in out.rglob("*") if p.name.endswith(".tmp")] \
-            if out.exists() else []
-        check(not left, f"--memory {mib}MiB leaves {left}")
+            purposes.add(said and said[1])
+            check(files_in(out) is None, f"--memory {mib}MiB leaves files")
+            before = files_in(old)
+            run("--quiet", f"--memory={mib}MiB", "-o", old, trace)
+            check(files_in(old) == before,
+                  f"--memory {mib}MiB changes the report of before")
+        else:
+            left = [path for path in files_in(out)
+                    if path.name.endswith(".tmp")]
+            check(out / "index.html" in files_in(out) and not left,
+                  f"--memory {mib}MiB: {left}")
     check(outcomes == {0, 2}, f"limits of both kinds were tried: {outcomes}")
+    check("reading" in purposes and len(purposes) > 1,
+          f"refused in several phases: {purposes}")
+
+
+def test_view_refused(work, trace):
+    """One artifact of which half was written when memory ended is none."""
+    out = work / "view.json"
+    status, _, text = run("--as", "flamegraph", "--memory=16MiB", "-o", out,
+                          trace)
+    check(status == 2 and "is not enough" in text and not out.exists(),
+          f"a view: status {status}, {text!r}")
 
 
 def test_bounded(work, short, long):
@@ -184,6 +220,7 @@ def main():
         long = make_trace(work, "long.dat", 8000000, 100000)
         narrow = make_trace(work, "narrow.dat", 400000, 10000)
         test_limit_kept(work, short)
+        test_view_refused(work, short)
         test_bounded(work, short, long)
         test_rows(work, narrow)
         test_no_directory(work, narrow)
