@@ -9,19 +9,18 @@ import os
 import random
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 from dump_trace import Trace
-from traced import (LIBRARY, PROGRAMS, RECORD, Run, Skip, check, check_equal,
-                    run_tests, test)
+from traced import (CONTINUED, EXIT, LIBRARY, PROGRAMS, RECORD, SIGNALLED,
+                    STOPPED, Run, Skip, check, check_equal, children_of,
+                    read_progress, run_tests, test, wait_for)
 
 START, SIGNAL, API, ROTATION, FORK = range(1, 6)  # why a piece begins
 GAP = 1
-EXIT, SIGNALLED, CONTINUED, STOPPED = 1, 5, 8, 9  # how one ends
 
 
 def traces_in(directory):
@@ -108,29 +107,17 @@ def rotation_among_threads():
         run.done()
 
 
-def await_file(path):
-    for _ in range(100000):
-        if os.path.exists(path) and os.path.getsize(path):
-            return
-        time.sleep(0.001)
-    raise AssertionError(f"{path} does not come")
-
-
 def start_sequence(path, threads, rotate, pause_us=0):
-    """sequence under the launcher.  Return: the launcher, its child's id."""
+    """sequence under the launcher, once there is a second file.  Return: the
+    launcher, its child's id."""
     env = dict(os.environ, MEMORY_PROFILER_ROTATE=rotate)
     p = subprocess.Popen([RECORD, "-q", "-o", path, "--",
                           os.path.join(PROGRAMS, "sequence"), path + ".n",
                           str(threads), "100000000", str(pause_us)], env=env,
                          stderr=subprocess.PIPE)
-    await_file(path + ".n")
-    with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
-        return p, int(f.read().split()[0])
-
-
-def read_progress(path):
-    with open(path + ".n", "rb") as f:
-        return struct.unpack("<64Q", f.read())
+    second = path + ".1"
+    wait_for(p, lambda: os.path.exists(second) and os.path.getsize(second))
+    return p, children_of(p.pid)[0]
 
 
 @test
@@ -141,7 +128,6 @@ def rotation_by_time():
     directory = tempfile.mkdtemp(prefix="memprof-test-")
     path = os.path.join(directory, "trace.dat")
     p, program = start_sequence(path, 2, "1s", 5000)
-    await_file(path + ".1")
     os.kill(program, signal.SIGKILL)
     p.communicate(timeout=60)
     pieces = pieces_of(traces_in(directory))
@@ -149,7 +135,7 @@ def rotation_by_time():
     end = first.ends[0]
     check(end["monotonic_ns"] - first.process["monotonic_ns"] >= 10 ** 9,
           "too early")
-    check_sequence(pieces, read_progress(path)[:2], "by time")
+    check_sequence(pieces, read_progress(path + ".n")[:2], "by time")
     shutil.rmtree(directory)
 
 
@@ -162,14 +148,13 @@ def killed_while_rotating():
         directory = tempfile.mkdtemp(prefix="memprof-test-")
         path = os.path.join(directory, "trace.dat")
         p, program = start_sequence(path, 3, "1")
-        await_file(path + ".1")
         time.sleep(choose.random() * 0.02)
         os.kill(program, signal.SIGKILL)
         _, errors = p.communicate(timeout=60)
         check_equal(errors, b"", f"round {n}: standard error")
         traces = traces_in(directory)
         pieces = pieces_of(traces)
-        check_sequence(pieces, read_progress(path)[:3], n)
+        check_sequence(pieces, read_progress(path + ".n")[:3], n)
         check_equal({t.ends[0]["how"] for t in pieces[:-2]}, {CONTINUED}
                     if pieces[:-2] else set(), "END")
         shutil.rmtree(directory)

@@ -13,7 +13,8 @@ import time
 from dump_trace import CHUNK_MAGIC, CLOCK, COLUMNS, END, Trace
 from traced import (LIBRARY, LIVE_HELPER, PROGRAMS, RECORD, SKIPPED, Run, Skip,
                     as_truth, check, check_equal, children_of, is_gone,
-                    is_subsequence, names, run_tests, test, truth_events)
+                    is_subsequence, names, read_progress, run_tests, test,
+                    truth_events)
 
 
 @test
@@ -855,11 +856,6 @@ def start_sequence(path, threads, env):
     return p, children_of(p.pid)[0]
 
 
-def read_progress(path):
-    with open(path + ".n", "rb") as f:
-        return struct.unpack("<64Q", f.read())
-
-
 def check_sequence(trace, progress, what):
     """Every block of every thread is there, once and in its order."""
     sizes = {}
@@ -881,7 +877,7 @@ def killed_among_threads():
         threads = (1, 2, 4, 12)[n % 4]
         p, program = start_sequence(
             path, threads, {"MEMORY_PROFILER_HELPER": "0" if n == 5 else "1"})
-        while sum(read_progress(path)) < 6000 * (n * 3 % 8):
+        while sum(read_progress(path + ".n")) < 6000 * (n * 3 % 8):
             pass
         if n % 3 == 2:
             for helper in children_of(program):
@@ -889,7 +885,7 @@ def killed_among_threads():
         os.kill(program, signal.SIGKILL)
         _, err = p.communicate(timeout=60)
         check_equal((p.returncode, err), (-signal.SIGKILL, b""), n)
-        progress = read_progress(path)
+        progress = read_progress(path + ".n")
         check(not os.path.exists(path + ".live"), "live", n)
         trace = Trace(path, keep_stacks=False)
         check_equal(trace.damaged, 0, n)

@@ -24,6 +24,8 @@ SKIPPED = []
 
 LIVE_HELPER = 32  # where PATH.live names the process that writes
 
+EXIT, SIGNALLED, CONTINUED, STOPPED = 1, 5, 8, 9  # how a trace ends
+
 
 def test(function):
     TESTS.append(function)
@@ -134,6 +136,22 @@ def is_gone(pid):
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as f:
         return [int(word) for word in f.read().split()]
+
+
+def wait_for(process, condition):
+    """Waits, while the process lives, until something is true."""
+    started = time.time()
+    while not condition():
+        check(process.poll() is None, "it has ended:", process.returncode)
+        check(time.time() - started < 100, "it never comes")
+        time.sleep(0.0002)
+
+
+def read_progress(path):
+    """Blocks that each thread of programs/sequence.c has had, from its file,
+    which may be empty at first."""
+    with open(path, "rb") as f:
+        return struct.unpack("<64Q", f.read() or bytes(64 * 8))
 
 
 def later(run, number=1):
