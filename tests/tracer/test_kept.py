@@ -9,17 +9,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from test_tracer import PROGRAMS, RECORD, Run, Skip, check, check_equal
+from traced import (BUILD, PROGRAMS, Run, Skip, check, check_equal, run_tests,
+                    test)
 
-REPORT = os.path.join(sys.argv[1], "memprof-report")
-TESTS, SKIPPED = [], []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
+REPORT = os.path.join(BUILD, "memprof-report")
 
 
 def need(program):
@@ -381,32 +375,5 @@ def long_files_are_cut():
     files.done()
 
 
-def main():
-    wanted = sys.argv[3:]
-    passed = failed = 0
-    for function in TESTS:
-        name = function.__name__
-        if wanted and name not in wanted:
-            continue
-        started = time.time()
-        try:
-            function()
-        except Skip as skip:
-            SKIPPED.append(f"{name} ({skip})")
-        except Exception as error:  # a test must not hide the others
-            failed += 1
-            print(f"FAIL {name}: {type(error).__name__}: {error}")
-            if os.environ.get("V"):
-                raise
-        else:
-            passed += 1
-            print(f"ok   {name} {time.time() - started:.1f} s")
-        sys.stdout.flush()
-    if SKIPPED:
-        print("skipped:", ", ".join(SKIPPED))
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests())
