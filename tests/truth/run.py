@@ -167,7 +167,8 @@ def test_running(work):
         blocks = str(800000 // threads)
         recorder = subprocess.Popen([RECORD, "--quiet", "-o", path, "--", program,
                                      path + ".counts", str(threads), blocks])
-        while not os.path.exists(path) or os.path.getsize(path) < 4096:
+        while recorder.poll() is None and (
+                not os.path.exists(path) or os.path.getsize(path) < 4096):
             time.sleep(0.005)
         ended = False
         while not ended:
