@@ -148,18 +148,18 @@ static int write_all(int fd, const uint8_t *bytes, size_t len)
 	return 0;
 }
 
-/* Piece by piece: a file may be larger than memory. */
-static int write_pieces(int fd, const struct kept_file *file)
+/* Part by part: a file may be larger than memory. */
+static int write_parts(int fd, const struct kept_file *file)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < file->piece_count && !error; i++) {
-		const struct kept_piece *piece = &file->pieces[i];
-		uint8_t *bytes = malloc((size_t)piece->len + 1);
+	for (size_t i = 0; i < file->part_count && !error; i++) {
+		const struct kept_part *part = &file->parts[i];
+		uint8_t *bytes = malloc((size_t)part->len + 1);
 
-		error = bytes ? file->read(file, piece, bytes) : -ENOMEM;
+		error = bytes ? file->read(file, part, bytes) : -ENOMEM;
 		if (!error)
-			error = write_all(fd, bytes, piece->len);
+			error = write_all(fd, bytes, part->len);
 		free(bytes);
 	}
 	return error;
@@ -176,7 +176,7 @@ static int extract_file(struct extraction *extraction,
 	if (!name)
 		return -ENOMEM;
 	fd = create(extraction->root, name);
-	error = fd < 0 ? fd : write_pieces(fd, file);
+	error = fd < 0 ? fd : write_parts(fd, file);
 	if (fd >= 0 && close(fd) && !error)
 		error = -errno;
 	path = arena_printf(&extraction->arena, "%s/%s", extraction->directory,

@@ -12,7 +12,7 @@
 #include "tracer/trace_file.h"
 
 enum {
-	PIECE_BYTES = CHUNK_FILE_MAX - KEPT_HEAD_MAX,
+	PART_BYTES = CHUNK_FILE_MAX - KEPT_HEAD_MAX,
 };
 
 /* Safety: system calls.  Return: bytes read, fewer at the end; or -errno. */
@@ -45,7 +45,7 @@ static bool has_more(int fd, uint64_t off)
 
 /* Safety: as kept_write().  @payload has room for CHUNK_FILE_MAX.  Return: as
    kept_write(). */
-static int write_pieces(uint8_t *payload, const struct kept *what, int fd,
+static int write_parts(uint8_t *payload, const struct kept *what, int fd,
 			uint64_t off, uint64_t most)
 {
 	size_t head = (size_t)(kept_put_head(payload, what, 0, 0) - payload);
@@ -54,8 +54,8 @@ static int write_pieces(uint8_t *payload, const struct kept *what, int fd,
 	int err = 0;
 
 	while (!err && !(flags & TRACE_FILE_LAST)) {
-		size_t want = most - done < PIECE_BYTES ? (size_t)(most - done)
-							: PIECE_BYTES;
+		size_t want = most - done < PART_BYTES ? (size_t)(most - done)
+							: PART_BYTES;
 		ssize_t n = read_at(fd, payload + head, want, off + done);
 
 		if (n < 0 && !done)
@@ -86,7 +86,7 @@ int kept_write(const struct kept *what, int fd, uint64_t off, uint64_t most)
 
 	if (!payload)
 		return -ENOMEM;
-	err = write_pieces(payload, what, fd, off, most);
+	err = write_parts(payload, what, fd, off, most);
 	pool_unmap(payload, CHUNK_FILE_MAX);
 	return err;
 }

@@ -200,7 +200,7 @@ enum trace_file_kind {
 };
 
 enum trace_file_flags {
-	TRACE_FILE_LAST = 1, /* the file ends with this piece */
+	TRACE_FILE_LAST = 1, /* the file ends with this part */
 	TRACE_FILE_CUT = 2,  /* more of it was left out */
 };
 

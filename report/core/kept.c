@@ -15,14 +15,14 @@ int kept_load(const struct kept_file *file, uint8_t **ret)
 	at = bytes = malloc(file->bytes + 1);
 	if (!bytes)
 		return -ENOMEM;
-	for (size_t i = 0; i < file->piece_count; i++) {
-		int error = file->read(file, &file->pieces[i], at);
+	for (size_t i = 0; i < file->part_count; i++) {
+		int error = file->read(file, &file->parts[i], at);
 
 		if (error) {
 			free(bytes);
 			return error;
 		}
-		at += file->pieces[i].len;
+		at += file->parts[i].len;
 	}
 	*at = 0;
 	*ret = bytes;

@@ -22,12 +22,12 @@ enum kept_kind {
 };
 
 /**
- * struct kept_piece - a part of a file
+ * struct kept_part - bytes of a file that lie in one chunk
  * @place: of what holds it, in the trace
  * @skip:  bytes before it there
  * @len:   of it
  */
-struct kept_piece {
+struct kept_part {
 	uint64_t place;
 	uint32_t skip;
 	uint32_t len;
@@ -35,10 +35,10 @@ struct kept_piece {
 
 struct kept_file;
 
-/* Copies @piece of @file to @ret, which has room for its length.  Called from
+/* Copies @part of @file to @ret, which has room for its length.  Called from
    any thread.  Return: 0, -ENOMEM, or -EIO if it cannot be read now. */
 typedef int kept_read_fn(const struct kept_file *file,
-			 const struct kept_piece *piece, uint8_t *ret);
+			 const struct kept_part *part, uint8_t *ret);
 
 /**
  * struct kept_file - one file
@@ -46,13 +46,13 @@ typedef int kept_read_fn(const struct kept_file *file,
  * @name:     sanitised @path, for people
  * @build_id: of a binary; empty if it has none
  * @addr:     of a JIT object: where it lay in memory; else 0
- * @bytes:    sum of all pieces
- * @is_whole: its last piece is there
+ * @bytes:    sum of all parts
+ * @is_whole: its last part is there
  * @is_cut:   the writer left out what was too much
- * @read:     how to get at @pieces
+ * @read:     how to get at @parts
  * @source:   for @read
  *
- * Pieces follow one another without gaps.  All owned by the run.
+ * Parts follow one another without gaps.  All owned by the run.
  */
 struct kept_file {
 	enum kept_kind kind;
@@ -64,8 +64,8 @@ struct kept_file {
 	size_t build_id_len;
 	uint64_t addr;
 	uint64_t bytes;
-	const struct kept_piece *pieces;
-	size_t piece_count;
+	const struct kept_part *parts;
+	size_t part_count;
 	kept_read_fn *read;
 	const void *source;
 };

@@ -20,21 +20,21 @@
 
 enum {
 	BUILD_ID_MAX = 64,
-	OPEN_MAX = 64, /* files whose pieces may alternate */
+	OPEN_MAX = 64, /* files whose parts may alternate */
 };
 
 /* --- reading ------------------------------------------------------------- */
 
-static int load_piece(const struct kept_file *file,
-		      const struct kept_piece *piece, uint8_t *ret,
+static int load_part(const struct kept_file *file,
+		      const struct kept_part *part, uint8_t *ret,
 		      struct chunk_loader *loader,
 		      struct chunk_payload *payload)
 {
 	const struct source *source = file->source;
-	struct chunk chunk = { .offset = piece->place };
+	struct chunk chunk = { .offset = part->place };
 	uint8_t bytes[CHUNK_HEADER_LEN];
 	const char *problem;
-	ssize_t n = source_read(source, piece->place, bytes, sizeof(bytes),
+	ssize_t n = source_read(source, part->place, bytes, sizeof(bytes),
 				NULL);
 	int result;
 
@@ -44,19 +44,19 @@ static int load_piece(const struct kept_file *file,
 	result = chunk_load(loader, source, &chunk, payload, &problem, NULL);
 	if (result)
 		return result == -ENOMEM ? -ENOMEM : -EIO;
-	if (piece->skip > payload->len ||
-	    piece->len != payload->len - piece->skip)
+	if (part->skip > payload->len ||
+	    part->len != payload->len - part->skip)
 		return -EIO;
-	memcpy(ret, payload->data + piece->skip, piece->len);
+	memcpy(ret, payload->data + part->skip, part->len);
 	return 0;
 }
 
-static int read_piece(const struct kept_file *file,
-		      const struct kept_piece *piece, uint8_t *ret)
+static int read_part(const struct kept_file *file,
+		      const struct kept_part *part, uint8_t *ret)
 {
 	struct chunk_loader loader = { 0 };
 	struct chunk_payload payload = { 0 };
-	int error = load_piece(file, piece, ret, &loader, &payload);
+	int error = load_part(file, part, ret, &loader, &payload);
 
 	chunk_payload_done(&payload);
 	chunk_loader_done(&loader);
@@ -81,7 +81,7 @@ static bool find_kind(uint32_t number, enum kept_kind *ret)
 }
 
 /* What a FILE chunk says before the bytes. */
-struct piece_head {
+struct part_head {
 	enum kept_kind kind;
 	uint32_t flags;
 	uint64_t offset;
@@ -91,16 +91,16 @@ struct piece_head {
 	struct cursor_text path;
 };
 
-static bool is_same(const struct kept_file *file, const struct piece_head *head)
+static bool is_same(const struct kept_file *file, const struct part_head *head)
 {
 	return file->kind == head->kind && file->addr == head->addr &&
 	       strlen(file->path) == head->path.len &&
 	       memcmp(file->path, head->path.data, head->path.len) == 0;
 }
 
-/* Return: the file that a piece continues, NULL if there is none. */
+/* Return: the file that a part continues, NULL if there is none. */
 static struct file_record *find_open(struct records *records,
-				     const struct piece_head *head)
+				     const struct part_head *head)
 {
 	size_t i = records->files.count;
 
@@ -116,7 +116,7 @@ static struct file_record *find_open(struct records *records,
 
 /* A path that could not be used as one is cut at its first zero byte.
    Return: 0 or -ENOMEM. */
-static int begin_file(struct records *records, const struct piece_head *head,
+static int begin_file(struct records *records, const struct part_head *head,
 		      struct file_record **ret)
 {
 	struct run *run = records->run;
@@ -136,7 +136,7 @@ static int begin_file(struct records *records, const struct piece_head *head,
 	file->build_id = (const uint8_t *)arena_copy(
 		&run->arena, (const char *)head->build_id, head->build_id_len);
 	file->build_id_len = head->build_id_len;
-	file->read = read_piece;
+	file->read = read_part;
 	file->source = records->source;
 	if (!file->name || !file->path || !file->build_id)
 		return -ENOMEM;
@@ -144,16 +144,16 @@ static int begin_file(struct records *records, const struct piece_head *head,
 	return 0;
 }
 
-static int add_piece(struct file_record *record, const struct chunk *chunk,
-		     const struct piece_head *head, const struct cursor *rest)
+static int add_part(struct file_record *record, const struct chunk *chunk,
+		     const struct part_head *head, const struct cursor *rest)
 {
-	struct kept_piece *piece = vec_push(&record->pieces);
+	struct kept_part *part = vec_push(&record->parts);
 
-	if (!piece)
+	if (!part)
 		return -ENOMEM;
-	piece->place = chunk->offset;
-	piece->skip = chunk->header.raw_len - (uint32_t)rest->left;
-	piece->len = (uint32_t)rest->left;
+	part->place = chunk->offset;
+	part->skip = chunk->header.raw_len - (uint32_t)rest->left;
+	part->len = (uint32_t)rest->left;
 	record->file.bytes += rest->left;
 	if (head->flags & TRACE_FILE_LAST) {
 		record->is_done = true;
@@ -174,7 +174,7 @@ int records_add_file(struct records *records, const struct chunk *chunk,
 		     struct cursor *cursor)
 {
 	uint32_t kind = cursor_u32(cursor);
-	struct piece_head head = { .flags = cursor_u32(cursor) };
+	struct part_head head = { .flags = cursor_u32(cursor) };
 	struct file_record *record = NULL;
 	int error;
 
@@ -209,7 +209,7 @@ int records_add_file(struct records *records, const struct chunk *chunk,
 		if (error)
 			return error;
 	}
-	return add_piece(record, chunk, &head, cursor);
+	return add_part(record, chunk, &head, cursor);
 }
 
 int records_finish_files(struct records *records)
@@ -223,18 +223,18 @@ int records_finish_files(struct records *records)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct file_record *record = &records->files.items[i];
-		size_t pieces = record->pieces.count;
-		struct kept_piece *copy =
-			arena_array(&run->arena, pieces, sizeof(*copy));
+		size_t parts = record->parts.count;
+		struct kept_part *copy =
+			arena_array(&run->arena, parts, sizeof(*copy));
 
 		if (!copy)
 			return -ENOMEM;
-		if (pieces)
-			memcpy(copy, record->pieces.items,
-			       pieces * sizeof(*copy));
+		if (parts)
+			memcpy(copy, record->parts.items,
+			       parts * sizeof(*copy));
 		files[i] = record->file;
-		files[i].pieces = copy;
-		files[i].piece_count = pieces;
+		files[i].parts = copy;
+		files[i].part_count = parts;
 	}
 	run->files = files;
 	run->file_count = count;
@@ -244,6 +244,6 @@ int records_finish_files(struct records *records)
 void records_done_files(struct records *records)
 {
 	for (size_t i = 0; i < records->files.count; i++)
-		vec_done(&records->files.items[i].pieces);
+		vec_done(&records->files.items[i].parts);
 	vec_done(&records->files);
 }

@@ -75,14 +75,14 @@ struct smaps_record {
 	size_t len;
 };
 
-/* A file that FILE chunks hold.  @is_done: no more pieces are awaited. */
+/* A file that FILE chunks hold.  @is_done: no more parts are awaited. */
 struct file_record {
 	struct kept_file file;
 	bool is_done;
 	struct {
-		struct kept_piece *items;
+		struct kept_part *items;
 		size_t count, capacity;
-	} pieces;
+	} parts;
 };
 
 /**

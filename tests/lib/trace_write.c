@@ -202,22 +202,22 @@ size_t trace_put_module(struct bytes *out, uint32_t number, uint32_t flags,
 	return put_and_free(out, TRACE_CHUNK_MODULE, tick, &p);
 }
 
-size_t trace_put_file(struct bytes *out, const struct trace_file_piece *piece,
+size_t trace_put_file(struct bytes *out, const struct trace_file_part *part,
 		      enum trace_pack pack)
 {
 	struct trace_chunk_header header = { .type = TRACE_CHUNK_FILE };
 	struct bytes p = { 0 };
 	size_t offset;
 
-	bytes_u32(&p, piece->kind);
-	bytes_u32(&p, piece->flags);
-	bytes_u64(&p, piece->offset);
-	bytes_u64(&p, piece->addr);
-	bytes_u32(&p, piece->build_id_len);
+	bytes_u32(&p, part->kind);
+	bytes_u32(&p, part->flags);
+	bytes_u64(&p, part->offset);
+	bytes_u64(&p, part->addr);
+	bytes_u32(&p, part->build_id_len);
 	bytes_u32(&p, 0);
-	bytes_put(&p, piece->build_id, piece->build_id_len);
-	bytes_string(&p, piece->path);
-	bytes_put(&p, piece->data, piece->len);
+	bytes_put(&p, part->build_id, part->build_id_len);
+	bytes_string(&p, part->path);
+	bytes_put(&p, part->data, part->len);
 	offset = trace_put_chunk(out, &header, &p, pack);
 	bytes_done(&p);
 	return offset;

@@ -65,8 +65,8 @@ size_t trace_put_lost(struct bytes *out, uint64_t count, uint32_t reason,
 size_t trace_put_end(struct bytes *out, uint32_t how, uint64_t tick,
 		     uint64_t ns, uint64_t event_count, uint64_t lost_count);
 
-/* A piece of a file that is kept in the trace; @path may be "". */
-struct trace_file_piece {
+/* A part of a file that is kept in the trace; @path may be "". */
+struct trace_file_part {
 	uint32_t kind;
 	uint32_t flags;
 	uint64_t offset;
@@ -78,7 +78,7 @@ struct trace_file_piece {
 	size_t len;
 };
 
-size_t trace_put_file(struct bytes *out, const struct trace_file_piece *piece,
+size_t trace_put_file(struct bytes *out, const struct trace_file_part *part,
 		      enum trace_pack pack);
 
 /* Makes the checksum of the header at @bytes right again. */

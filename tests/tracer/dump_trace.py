@@ -712,7 +712,7 @@ class Trace:
         file = [f for f in self.files if (f["kind"], f["path"], f["addr"]) ==
                 (FILE_KINDS[kind], path, addr)][-1]
         if file["whole"] or offset != len(file["data"]):
-            raise FormatError("a file's pieces")
+            raise FormatError("a file's parts")
         file["data"] += cur.rest()
         file["whole"], file["cut"] = bool(flags & 1), bool(flags & 2)
 

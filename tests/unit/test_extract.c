@@ -39,15 +39,15 @@ static int teardown(void **state)
 
 /* The bytes of a file are its @source. */
 static int read_text(const struct kept_file *file,
-		     const struct kept_piece *piece, uint8_t *ret)
+		     const struct kept_part *part, uint8_t *ret)
 {
 	if (!file->source)
 		return -EIO;
-	memcpy(ret, file->source, piece->len);
+	memcpy(ret, file->source, part->len);
 	return 0;
 }
 
-static const struct kept_piece four = { .len = 4 };
+static const struct kept_part four = { .len = 4 };
 
 static struct kept_file make_file(const char *name, const char *text)
 {
@@ -56,8 +56,8 @@ static struct kept_file make_file(const char *name, const char *text)
 				   .path = name,
 				   .name = name,
 				   .bytes = 4,
-				   .pieces = &four,
-				   .piece_count = 1,
+				   .parts = &four,
+				   .part_count = 1,
 				   .read = read_text,
 				   .source = text };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are kept in a trace: whole, in pieces, damaged. */
+/* Files that are kept in a trace: whole, in parts, damaged. */
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void put_head(struct bytes *out)
 static size_t put_text(struct bytes *out, const char *path, uint64_t offset,
 		       uint32_t flags, const char *text)
 {
-	const struct trace_file_piece piece = {
+	const struct trace_file_part part = {
 		.kind = TRACE_FILE_PERF_MAP,
 		.flags = flags,
 		.offset = offset,
@@ -32,7 +32,7 @@ static size_t put_text(struct bytes *out, const char *path, uint64_t offset,
 		.len = strlen(text),
 	};
 
-	return trace_put_file(out, &piece, TRACE_PACK_ZSTD);
+	return trace_put_file(out, &part, TRACE_PACK_ZSTD);
 }
 
 static void open_trace(struct trace_read *read, struct bytes *out)
@@ -61,10 +61,10 @@ static void assert_finding(const struct trace_read *read, const char *text)
 	assert_non_null(strstr(read->run.damage.items[0].text, text));
 }
 
-static void test_pieces_alternate(void **state)
+static void test_parts_alternate(void **state)
 {
 	static const char id[] = "\1\2\3";
-	const struct trace_file_piece binary = {
+	const struct trace_file_part binary = {
 		.kind = TRACE_FILE_BINARY,
 		.flags = TRACE_FILE_LAST | TRACE_FILE_CUT,
 		.build_id = id,
@@ -178,7 +178,7 @@ static size_t put_short(struct bytes *out)
 static size_t put_long_build_id(struct bytes *out)
 {
 	static const uint8_t id[65];
-	const struct trace_file_piece piece = {
+	const struct trace_file_part part = {
 		.kind = TRACE_FILE_BINARY,
 		.build_id = id,
 		.build_id_len = sizeof(id),
@@ -186,7 +186,7 @@ static size_t put_long_build_id(struct bytes *out)
 		.data = "",
 	};
 
-	return trace_put_file(out, &piece, TRACE_PACK_PLAIN);
+	return trace_put_file(out, &part, TRACE_PACK_PLAIN);
 }
 
 static void test_refused(void **state)
@@ -203,7 +203,7 @@ static void test_refused(void **state)
 /* What a newer version may keep is no damage. */
 static void test_unknown_kind(void **state)
 {
-	const struct trace_file_piece piece = {
+	const struct trace_file_part part = {
 		.kind = 4711, .path = "/a", .data = "x", .len = 1
 	};
 	struct bytes out = { 0 };
@@ -211,7 +211,7 @@ static void test_unknown_kind(void **state)
 
 	(void)state;
 	put_head(&out);
-	trace_put_file(&out, &piece, TRACE_PACK_PLAIN);
+	trace_put_file(&out, &part, TRACE_PACK_PLAIN);
 	open_trace(&read, &out);
 	assert_int_equal(read.run.damage.count, 0);
 	assert_int_equal(read.run.file_count, 0);
@@ -266,7 +266,7 @@ static void test_changed_since(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pieces_alternate),
+		cmocka_unit_test(test_parts_alternate),
 		cmocka_unit_test(test_begun_again),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_unknown_kind),

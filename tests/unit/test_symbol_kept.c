@@ -12,18 +12,18 @@
 /* A file that is kept in memory. */
 struct keeping {
 	struct kept_file file;
-	struct kept_piece piece;
+	struct kept_part part;
 	uint8_t *bytes;
 };
 
 static int read_bytes(const struct kept_file *file,
-		      const struct kept_piece *piece, uint8_t *ret)
+		      const struct kept_part *part, uint8_t *ret)
 {
 	const struct keeping *keeping = file->source;
 
 	if (!keeping->bytes)
 		return -EIO;
-	memcpy(ret, keeping->bytes, piece->len);
+	memcpy(ret, keeping->bytes, part->len);
 	return 0;
 }
 
@@ -38,11 +38,11 @@ static void keep_bytes(struct keeping *keeping, enum kept_kind kind,
 			  .name = path,
 			  .build_id = (const uint8_t *)"",
 			  .bytes = len,
-			  .pieces = &keeping->piece,
-			  .piece_count = 1,
+			  .parts = &keeping->part,
+			  .part_count = 1,
 			  .read = read_bytes,
 			  .source = keeping },
-		.piece = { .len = (uint32_t)len },
+		.part = { .len = (uint32_t)len },
 		.bytes = bytes,
 	};
 }
@@ -310,7 +310,7 @@ static void test_damaged_object(void **state)
 
 	(void)state;
 	keep_fixture(&keeping, KEPT_JIT_OBJECT, "", "object-at-7f00");
-	len = keeping.piece.len;
+	len = keeping.part.len;
 	for (size_t i = 0; i < 2 * len; i++) {
 		struct subject subject;
 		size_t count;
@@ -318,7 +318,7 @@ static void test_damaged_object(void **state)
 		if (i < len)
 			keeping.bytes[i] ^= 0xff;
 		else
-			keeping.file.bytes = keeping.piece.len =
+			keeping.file.bytes = keeping.part.len =
 				(uint32_t)(i - len);
 		subject_open(&subject, "chain", NULL, NULL, 0);
 		symbols_set_run(subject.symbols, &keeping.file, 1, 0, 0, 0);

@@ -53,7 +53,7 @@ static int open_map(const char *path)
 }
 
 /* Safety: system calls.  Return: bytes read, fewer at the end. */
-static size_t read_piece(int fd, uint8_t *buf)
+static size_t read_part(int fd, uint8_t *buf)
 {
 	size_t done = 0;
 	ssize_t n;
@@ -65,7 +65,7 @@ static size_t read_piece(int fd, uint8_t *buf)
 }
 
 /* Safety: allocates.  @buf has PIECE_BYTES.  Return: 0 or -errno. */
-static int append_pieces(int trace, const struct summary *sum,
+static int append_parts(int trace, const struct summary *sum,
 			 const struct kept *what, int map, uint8_t *buf)
 {
 	uint8_t fixed[KEPT_HEAD_MAX];
@@ -78,7 +78,7 @@ static int append_pieces(int trace, const struct summary *sum,
 		struct trace_chunk_header head = {.type = TRACE_CHUNK_FILE,
 						  .first_tick = tick,
 						  .last_tick = tick};
-		size_t len = read_piece(map, buf);
+		size_t len = read_part(map, buf);
 		struct part parts[2] = {{fixed, 0}, {buf, len}};
 		char more;
 
@@ -114,7 +114,7 @@ int perf_map_append(int fd, const struct summary *sum)
 		return 0;
 	buf = malloc(PIECE_BYTES);
 	if (buf)
-		err = append_pieces(fd, sum, &what, map, buf);
+		err = append_parts(fd, sum, &what, map, buf);
 	free(buf);
 	close(map);
 	return err;
