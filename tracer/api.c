@@ -136,7 +136,7 @@ void memory_profiler_set_marker(uint32_t value)
 	say(TRACE_MARK_NUMBER, value, NULL);
 }
 
-/* Of the seed tools, where it served to make sample data. */
+/* Of bytehound, where it served to make sample data. */
 void memory_profiler_override_next_timestamp(uint64_t usec)
 {
 	(void)usec;

@@ -14,8 +14,8 @@
 #define LIBRARY "libmemprof.so"
 
 enum option_kind {
-	OPTION_NO_EFFECT, /* the seed tools' */
-	OPTION_REFUSED,   /* the same, but somebody relies on it */
+	OPTION_NO_EFFECT, /* of memory-profiler and bytehound */
+	OPTION_REFUSED,   /* the same, but somebody may rely on it: a warning */
 	OPTION_PATH,      /* char[OPTIONS_PATH_MAX] */
 	OPTION_BOOL,      /* bool */
 	OPTION_NUMBER,    /* uint64_t */

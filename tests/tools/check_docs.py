@@ -69,7 +69,7 @@ def record_options():
 
 
 def tracer_variables():
-    names = re.findall(r'(?:(?<!define )PREFIX\s+|OPTION\(|NO_EFFECT\()'
+    names = re.findall(r'(?:(?<!define )PREFIX\s+|OPTION\(|NO_EFFECT\(|REFUSED\()'
                        r'"(\w[^"=]*)', read("tracer/options.c"))
     return sorted("MEMORY_PROFILER_" + name for name in set(names))
 
@@ -144,6 +144,10 @@ def check_keys(check):
                  "docs/spec.md, sort_by")
     check.all_in(sort_words(), re.findall(r"[\w.]+\w", man),
                  "memprof-report.1, sort_by")
+    moments = re.findall(r"\b[a-z]+:NAME", read("report/cli.c"))
+    for text, place in ((spec, "docs/spec.md"), (man, "memprof-report.1")):
+        check.all_in(moments, re.findall(r"\b[a-z]+:NAME", text),
+                     f"{place}, moments")
 
 
 def check_formats(check):
@@ -212,13 +216,19 @@ def check_trace_format(check):
                 enum_values(header, "TRACE_EVENT_")],
                re.findall(r"^\| (\d+) \| (\w+) \|", events, re.M),
                "docs/trace-format.md, events")
-    for prefix, field in (("TRACE_LOST_", "reason"), ("TRACE_END_", "how"),
-                          ("TRACE_THREAD_", "what"), ("TRACE_CLOCK_", "clock"),
-                          ("TRACE_ARCH_", "arch")):
-        row = re.search(rf"^\| \d+ \| \d \| {field} \|(.*)", text, re.M)
-        check.same([number for _, number in enum_values(header, prefix)],
-                   re.findall(r"(?:^|,) (\d+) ", row.group(1) if row else ""),
-                   f"docs/trace-format.md, {field}")
+    for section, field, enum in (
+            ("PROCESS", "clock", "clock"), ("PROCESS", "arch", "arch"),
+            ("PIECE", "why", "piece_why"), ("THREAD", "what", "thread_what"),
+            ("LOST", "reason", "lost_reason"), ("END", "how", "end_how"),
+            ("FILE", "kind", "file_kind"), ("MARK", "kind", "mark_kind"),
+            ("SMAPS", "kind", "smaps_kind")):
+        row = re.search(rf"^\| \d+ \| \d \| {field} \|(.*)",
+                        between(text, f"### {section} (", "\n##"), re.M)
+        values = re.findall(r" = (\d+),", between(
+            read(header), f"enum trace_{enum} {{", "}"))
+        check.same(values,
+                   re.findall(r"(?:^|[,:]) (\d+) ", row[1] if row else ""),
+                   f"docs/trace-format.md, {section}, {field}")
 
 
 def check_links(check, root=ROOT):
