@@ -84,7 +84,7 @@ static int load_spec(struct spec *spec, const struct cli *cli,
 {
 	if (cli->mode == CLI_VIEW)
 		return spec_view_parse(spec, cli->view ? cli->view : "",
-				       cli->as, diag);
+				       cli->as, more, diag);
 	if (cli->mode == CLI_REPORT && cli->spec)
 		return spec_load(spec, cli->spec, more, diag);
 	if (cli->mode == CLI_REPORT)

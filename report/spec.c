@@ -11,6 +11,7 @@
 #include "report/core/diag.h"
 #include "report/core/text.h"
 #include "report/spec_keys.h"
+#include "report/spec_mistakes.h"
 #include "report/spec_section.h"
 #include "report/spec_uses.h"
 
@@ -44,8 +45,6 @@ void spec_done(struct spec *spec)
  * struct reading - a spec file on its way through inih
  * @next:   text not yet handed to inih, up to @end
  * @status: an error that ends the reading
- * @last:   the last mistake; @first: the first of them, when @has_mistake
- * @more:   gets those after the first; borrowed, may be NULL
  * @is_skipping: the current section cannot be read: its keys mean nothing
  * @view, @filter: the current section; NULL in others and before any section
  * @seen:   keys of the current section, as in section_view_set()
@@ -56,10 +55,7 @@ struct reading {
 	const char *next;
 	const char *end;
 	int status;
-	struct diag last;
-	struct diag first;
-	struct findings *more;
-	bool has_mistake;
+	struct mistakes mistakes;
 	bool has_skipped;
 	bool is_skipping;
 	uint32_t report_line; /* of [report], 0 before it */
@@ -69,20 +65,6 @@ struct reading {
 	size_t filter_capacity;
 	struct section_seen seen;
 };
-
-/* A mistake is kept and the reading goes on.  Return: 0, or @status where it
-   cannot. */
-static int keep_mistake(struct reading *reading, int status)
-{
-	if (status != -EINVAL)
-		return status;
-	if (!reading->has_mistake)
-		reading->first = reading->last;
-	else if (reading->more)
-		findings_add_diag(reading->more, &reading->last);
-	reading->has_mistake = true;
-	return 0;
-}
 
 static int section_close(const struct reading *reading)
 {
@@ -254,7 +236,7 @@ static int section_begin(struct reading *reading, const char *name)
 	size_t kind_len = strcspn(name, blank);
 	const char *rest = name + kind_len + strspn(name + kind_len, blank);
 	char kind[SECTION_MAX + 1] = "";
-	int status = keep_mistake(reading, section_close(reading));
+	int status = mistakes_keep(&reading->mistakes, section_close(reading));
 
 	reading->view = NULL;
 	reading->filter = NULL;
@@ -323,8 +305,8 @@ static int line_check(struct reading *reading, const char *line)
 	int status;
 
 	if (*line != '[' && !line_has_key(line))
-		return keep_mistake(
-			reading, place_fail(&reading->place, -EINVAL,
+		return mistakes_keep(
+			&reading->mistakes, place_fail(&reading->place, -EINVAL,
 					    "neither a key nor a section; "
 					    "allowed: KEY = VALUE, " SECTIONS
 					    ", ; COMMENT"));
@@ -333,7 +315,7 @@ static int line_check(struct reading *reading, const char *line)
 	status = header_read(reading, line);
 	reading->is_skipping = status < 0;
 	reading->has_skipped |= status < 0;
-	return keep_mistake(reading, status);
+	return mistakes_keep(&reading->mistakes, status);
 }
 
 /*
@@ -356,7 +338,7 @@ static char *line_read(char *buf, int size, void *context)
 		line++;
 	len = (size_t)(reading->next - line);
 	if (len >= (size_t)size) {
-		keep_mistake(reading,
+		mistakes_keep(&reading->mistakes,
 			     place_fail(&reading->place, -EINVAL,
 					"a line of %zu bytes; allowed: up to "
 					"%d",
@@ -404,7 +386,7 @@ static int key_read(void *context, const char *section, const char *name,
 	(void)section;
 	if (reading->status == 0 && !reading->is_skipping)
 		reading->status =
-			keep_mistake(reading, key_set(reading, name, value));
+			mistakes_keep(&reading->mistakes, key_set(reading, name, value));
 	return 1;
 }
 
@@ -431,19 +413,17 @@ static int ini_read(struct reading *reading)
 		status = place_fail(&reading->place, -ENOMEM, "out of memory");
 	if (status == 0 && line > 0) {
 		reading->place.line = (uint32_t)line;
-		status = keep_mistake(
-			reading, place_fail(&reading->place, -EINVAL,
+		status = mistakes_keep(
+			&reading->mistakes, place_fail(&reading->place, -EINVAL,
 					    "neither a key nor a section; "
 					    "allowed: KEY = VALUE, " SECTIONS
 					    ", ; COMMENT"));
 	}
 	if (status == 0)
-		status = keep_mistake(reading, section_close(reading));
+		status = mistakes_keep(&reading->mistakes, section_close(reading));
 	/* A section that could not be read may be the one that is named. */
 	if (status == 0 && !reading->has_skipped)
-		status = keep_mistake(reading,
-				      spec_uses_resolve(reading->spec,
-							reading->place.diag));
+		status = spec_uses_resolve(reading->spec, &reading->mistakes);
 	return status;
 }
 
@@ -456,11 +436,11 @@ static int spec_parse(struct spec *spec, const char *path, const char *text,
 		.place = { .path = path },
 		.next = text,
 		.end = text + len,
-		.more = more,
+		.mistakes = { .more = more },
 	};
 	int status = spec_init(spec, path);
 
-	reading.place.diag = &reading.last;
+	reading.place.diag = &reading.mistakes.last;
 	if (status < 0)
 		place_fail(&reading.place, status, "out of memory");
 	if (status == 0)
@@ -469,15 +449,9 @@ static int spec_parse(struct spec *spec, const char *path, const char *text,
 		reading.next += strlen(bom);
 	if (status == 0)
 		status = ini_read(&reading);
-	if (status == 0 && reading.has_mistake) {
-		reading.last = reading.first;
-		status = -EINVAL;
-	}
-	if (status < 0) {
-		if (diag)
-			*diag = reading.last;
+	status = mistakes_finish(&reading.mistakes, status, diag);
+	if (status < 0)
 		spec_done(spec);
-	}
 	return status;
 }
 
@@ -617,8 +591,11 @@ static const char *query_title(struct arena *arena, const struct spec_view *view
 
 static int query_read(struct spec *spec, const char *query,
 		      const struct artifact_format *artifact,
-		      const struct place *place)
+		      struct mistakes *mistakes)
 {
+	const struct place here = { .path = spec->path,
+				    .diag = &mistakes->last };
+	const struct place *place = &here;
 	struct spec_view *view = arena_alloc(&spec->arena, sizeof(*view));
 	char *copy = arena_copy(&spec->arena, query, strlen(query));
 	struct section_seen seen = { 0 };
@@ -636,13 +613,15 @@ static int query_read(struct spec *spec, const char *query,
 	while (status == 0 && (pair = strsep(&copy, "&")))
 		if (pair[0]) {
 			has_keys = true;
-			status = pair_set(spec, pair, &seen, place);
+			status = mistakes_keep(
+				mistakes, pair_set(spec, pair, &seen, place));
 		}
 	if (status == 0 && has_keys && artifact_is_of_trace(artifact))
-		status = place_fail(place, -EINVAL,
-				    "%s is about the whole trace: no key "
-				    "applies to it",
-				    artifact->name);
+		status = mistakes_keep(
+			mistakes, place_fail(place, -EINVAL,
+					     "%s is about the whole trace: no "
+					     "key applies to it",
+					     artifact->name));
 	view->has_title = view->title != NULL;
 	if (status == 0 && !view->title) {
 		view->title = query_title(&spec->arena, view);
@@ -650,20 +629,25 @@ static int query_read(struct spec *spec, const char *query,
 			status = place_fail(place, -ENOMEM, "out of memory");
 	}
 	if (status == 0)
-		status = section_view_finish(view, place);
-	return status < 0 ? status : spec_uses_resolve(spec, place->diag);
+		status = mistakes_keep(mistakes,
+				       section_view_finish(view, place));
+	return status < 0 ? status : spec_uses_resolve(spec, mistakes);
 }
 
 int spec_view_parse(struct spec *spec, const char *query,
-		    const struct artifact_format *artifact, struct diag *diag)
+		    const struct artifact_format *artifact,
+		    struct findings *more, struct diag *diag)
 {
-	const struct place place = { .path = "--view", .diag = diag };
+	struct mistakes mistakes = { .more = more };
+	const struct place place = { .path = "--view",
+				     .diag = &mistakes.last };
 	int status = spec_init(spec, place.path);
 
 	if (status < 0)
 		place_fail(&place, status, "out of memory");
 	if (status == 0)
-		status = query_read(spec, query, artifact, &place);
+		status = query_read(spec, query, artifact, &mistakes);
+	status = mistakes_finish(&mistakes, status, diag);
 	if (status < 0)
 		spec_done(spec);
 	return status;

@@ -97,10 +97,12 @@ int spec_load(struct spec *spec, const char *path, struct findings *more,
  * @artifact: what --as named
  *
  * Keys joined by `&`, values percent-decoded as in a URL query (%41, + stays
- * a plus).  Makes a spec with one view called "view".
+ * a plus).  Makes a spec with one view called "view".  With -EINVAL, @more gets
+ * the errors after the first one; it may be NULL.
  */
 int spec_view_parse(struct spec *spec, const char *query,
-		    const struct artifact_format *artifact, struct diag *diag);
+		    const struct artifact_format *artifact,
+		    struct findings *more, struct diag *diag);
 
 void spec_done(struct spec *spec);
 

@@ -8,6 +8,7 @@
 #include "report/core/diag.h"
 #include "report/filter/choice.h"
 #include "report/spec.h"
+#include "report/spec_mistakes.h"
 
 enum { HINT_BYTES = 2048, ON_THE_WAY = -1 };
 
@@ -22,20 +23,24 @@ struct resolving {
 	struct spec *spec;
 	const char **names;
 	int *sizes;
-	struct diag *diag;
+	struct mistakes *mistakes;
 };
 
-static int refuse(const struct resolving *resolving,
-		  const struct filter_term *term, const char *name,
-		  const char *why)
+static void refuse(const struct resolving *resolving,
+		   const struct filter_term *term, const char *name,
+		   const char *why)
 {
-	return diag_set_line(resolving->diag, -EINVAL, resolving->spec->path,
-			     term->line, "%s: \"%s\" %s", term->key->name,
-			     name, why);
+	struct mistakes *mistakes = resolving->mistakes;
+
+	mistakes_keep(mistakes,
+		      diag_set_line(&mistakes->last, -EINVAL,
+				    resolving->spec->path, term->line,
+				    "%s: \"%s\" %s", term->key->name, name,
+				    why));
 }
 
-static int unknown_filter(const struct resolving *resolving,
-			  const struct filter_term *term, const char *name)
+static void unknown_filter(const struct resolving *resolving,
+			   const struct filter_term *term, const char *name)
 {
 	char why[HINT_BYTES] =
 		"is not a filter; allowed: none, as there is no [filter NAME]";
@@ -46,7 +51,7 @@ static int unknown_filter(const struct resolving *resolving,
 			    why + strlen("is not a filter"),
 			    sizeof(why) - strlen("is not a filter"));
 	}
-	return refuse(resolving, term, name, why);
+	refuse(resolving, term, name, why);
 }
 
 static int filter_index(const struct resolving *resolving, const char *name)
@@ -60,7 +65,7 @@ static int filter_index(const struct resolving *resolving, const char *name)
 static int spec_size(struct resolving *resolving, struct filter_spec *filter,
 		     int depth);
 
-/* Return: sections that @use stands for, or negative errno. */
+/* Return: sections that @use stands for, 0 if it was refused. */
 static int use_size(struct resolving *resolving,
 		    const struct filter_term *term, struct filter_use *use,
 		    int depth)
@@ -68,15 +73,20 @@ static int use_size(struct resolving *resolving,
 	int index = filter_index(resolving, use->name);
 	int *size;
 
-	if (index < 0)
-		return unknown_filter(resolving, term, use->name);
+	if (index < 0) {
+		unknown_filter(resolving, term, use->name);
+		return 0;
+	}
 	size = &resolving->sizes[index];
+	if (*size == ON_THE_WAY) {
+		refuse(resolving, term, use->name, "uses itself");
+		return 0;
+	}
+	if (*size == 0 && depth == SPEC_USES_MAX) {
+		refuse(resolving, term, use->name, "is used too deep down");
+		return 0;
+	}
 	use->spec = &resolving->spec->filters[index].filter;
-	if (*size == ON_THE_WAY)
-		return refuse(resolving, term, use->name, "uses itself");
-	if (depth == SPEC_USES_MAX)
-		return refuse(resolving, term, use->name,
-			      "is used too deep down");
 	if (*size == 0) {
 		*size = ON_THE_WAY;
 		*size = spec_size(resolving,
@@ -86,7 +96,7 @@ static int use_size(struct resolving *resolving,
 	return *size;
 }
 
-/* Return: sections that @filter is made of, or negative errno. */
+/* Return: sections that @filter is made of, as far as they were not refused. */
 static int spec_size(struct resolving *resolving, struct filter_spec *filter,
 		     int depth)
 {
@@ -97,53 +107,51 @@ static int spec_size(struct resolving *resolving, struct filter_spec *filter,
 
 		for (size_t k = 0; k < term->value.filters.count; k++) {
 			struct filter_use *use = &term->value.filters.items[k];
-			int more = use_size(resolving, term, use, depth);
 
-			if (more < 0)
-				return more;
-			size += more;
-			if (size > SPEC_USES_MAX)
-				return refuse(resolving, term, use->name,
-					      "is one of more than 1000 "
-					      "filters that use one another "
-					      "here");
+			size += use_size(resolving, term, use, depth);
+			if (size <= SPEC_USES_MAX)
+				continue;
+			refuse(resolving, term, use->name,
+			       "is one of more than 1000 filters that use one "
+			       "another here");
+			return 1;
 		}
 	}
 	return size;
 }
 
-static int resolve_all(struct resolving *resolving)
+static void resolve_all(struct resolving *resolving)
 {
 	struct spec *spec = resolving->spec;
-	int status = 0;
 
 	for (size_t i = 0; i < spec->filter_count; i++)
 		resolving->names[i] = spec->filters[i].name;
-	for (size_t i = 0; status >= 0 && i < spec->filter_count; i++) {
+	for (size_t i = 0; i < spec->filter_count; i++) {
 		if (resolving->sizes[i])
 			continue;
 		resolving->sizes[i] = ON_THE_WAY;
-		status = spec_size(resolving, &spec->filters[i].filter, 0);
-		resolving->sizes[i] = status;
+		resolving->sizes[i] =
+			spec_size(resolving, &spec->filters[i].filter, 0);
 	}
-	for (size_t i = 0; status >= 0 && i < spec->view_count; i++)
-		status = spec_size(resolving, &spec->views[i].filter, 0);
-	return status < 0 ? status : 0;
+	for (size_t i = 0; i < spec->view_count; i++)
+		spec_size(resolving, &spec->views[i].filter, 0);
 }
 
-int spec_uses_resolve(struct spec *spec, struct diag *diag)
+int spec_uses_resolve(struct spec *spec, struct mistakes *mistakes)
 {
 	struct resolving resolving = {
 		.spec = spec,
 		.names = calloc(spec->filter_count + 1, sizeof(char *)),
 		.sizes = calloc(spec->filter_count + 1, sizeof(int)),
-		.diag = diag,
+		.mistakes = mistakes,
 	};
-	int status = resolving.names && resolving.sizes
-			     ? resolve_all(&resolving)
-			     : diag_set(diag, -ENOMEM, spec->path,
-					DIAG_NO_OFFSET, "out of memory");
+	int status = 0;
 
+	if (resolving.names && resolving.sizes)
+		resolve_all(&resolving);
+	else
+		status = diag_set(&mistakes->last, -ENOMEM, spec->path,
+				  DIAG_NO_OFFSET, "out of memory");
 	free(resolving.names);
 	free(resolving.sizes);
 	return status;

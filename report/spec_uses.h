@@ -5,7 +5,7 @@
 #ifndef REPORT_SPEC_USES_H
 #define REPORT_SPEC_USES_H
 
-struct diag;
+struct mistakes;
 struct spec;
 
 /* A filter that would be copied to more places than this, by use within use, is
@@ -16,9 +16,11 @@ enum { SPEC_USES_MAX = 1000 };
  * spec_uses_resolve() - point every name at its [filter NAME] section
  * @spec: complete; its array of filters does not move any more
  *
- * Return: 0; -EINVAL with @diag naming file and line of the key for a filter
- * that does not exist, that uses itself, or that is used too often; -ENOMEM.
+ * @mistakes gets one with file and line of the key for each filter that does not
+ * exist, that uses itself, or that is used too often: those point nowhere.
+ *
+ * Return: 0, also with mistakes; -ENOMEM.
  */
-int spec_uses_resolve(struct spec *spec, struct diag *diag);
+int spec_uses_resolve(struct spec *spec, struct mistakes *mistakes);
 
 #endif /* REPORT_SPEC_USES_H */

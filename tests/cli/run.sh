@@ -132,6 +132,7 @@ test_usage() {
 	expect unknown-view-key memprof-report --view lifetme=all --as tree t.dat
 	expect view-unheeded memprof-report --view sort_by=size --as tree t.dat
 	expect view-unheeded-cost memprof-report --view cost=count --as groups t.dat
+	expect view-many "memprof-report --view 'size_mn=1&from=x&%00&use=a&not_use=b' --as tree t.dat"
 	expect view-names-filter memprof-report --view not_use=a --as tree t.dat
 	expect view-title "memprof-report --view 'not_thread=1,2&size_min=1KiB' --as tree t.dat | head -n 1"
 	expect bad-view-value memprof-report --view size_min=12q --as tree t.dat
@@ -433,6 +434,8 @@ write_specs() {
 		>many.ini
 	printf '[view a]\nuse = big, leked\n[filter leaked]\n[filter big]\n' >use.ini
 	printf '[filter a]\nuse = b\n[filter b]\nuse = a\n' >cycle.ini
+	printf '[filter a]\nuse = b, c\n[filter b]\nnot_use = a\n[view v]\nsize_min = x\nuse_any = d, a\nnot_use = e\n[view w]\nuse = d\n' \
+		>uses.ini
 	printf '[report]\npages = none\n[filter old]\nto = 5\n[view a]\nuse = old\nsize_min = 1001\nartifacts = folded\n' \
 		>used.ini
 	printf '[report]\npages = none\nfail_if = peak_bytes > 6KiB, leaked > 2\n[view a]\nartifacts = folded\nfail_if = groups >= 4\n' \
@@ -448,6 +451,7 @@ test_specs() {
 	expect spec-value memprof-report --spec value.ini t.dat
 	expect spec-regex memprof-report --spec regex.ini t.dat
 	expect spec-many memprof-report --spec many.ini t.dat
+	expect spec-uses memprof-report --spec uses.ini t.dat
 	expect spec-use memprof-report --spec use.ini t.dat
 	expect spec-cycle memprof-report --spec cycle.ini t.dat
 	expect spec-used "memprof-report --quiet --spec used.ini -o used t.dat && cat used/a.folded"

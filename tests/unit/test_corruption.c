@@ -59,7 +59,7 @@ static void report_file(const char *path, const char *view,
 
 	assert_non_null(name);
 	assert_non_null(cli.as);
-	assert_int_equal(spec_view_parse(&spec, view, cli.as, &diag), 0);
+	assert_int_equal(spec_view_parse(&spec, view, cli.as, NULL, &diag), 0);
 	memset(ret, 0, sizeof(*ret));
 	ret->error = pipeline_open(&pipeline, &cli, &spec, &name, 1, &diag);
 	if (ret->error == 0)

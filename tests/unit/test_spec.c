@@ -699,7 +699,7 @@ static void queries(struct spec *spec, const char *query)
 	struct diag diag;
 	char message[4096];
 
-	if (spec_view_parse(spec, query, &artifact_allocations, &diag) == 0)
+	if (spec_view_parse(spec, query, &artifact_allocations, NULL, &diag) == 0)
 		return;
 	diag_format(&diag, message, sizeof(message));
 	fail_msg("%s", message);
@@ -712,7 +712,7 @@ static void refuses_query(const char *query, const char *expected)
 	char message[4096];
 
 	assert_int_equal(
-		spec_view_parse(&spec, query, &artifact_allocations, &diag),
+		spec_view_parse(&spec, query, &artifact_allocations, NULL, &diag),
 		-EINVAL);
 	diag_format(&diag, message, sizeof(message));
 	assert_string_equal(message, expected);
@@ -790,12 +790,12 @@ static void keys_do_not_apply_to_the_whole_trace(void **state)
 	struct spec spec;
 
 	(void)state;
-	assert_int_equal(spec_view_parse(&spec, "", &artifact_summary, &diag),
+	assert_int_equal(spec_view_parse(&spec, "", &artifact_summary, NULL, &diag),
 			 0);
 	assert_ptr_equal(spec.views[0].artifacts[0], &artifact_summary);
 	spec_done(&spec);
 	assert_int_equal(spec_view_parse(&spec, "size_min=1",
-					 &artifact_summary, &diag),
+					 &artifact_summary, NULL, &diag),
 			 -EINVAL);
 	assert_string_equal(diag.text, "summary is about the whole trace: no "
 				       "key applies to it");
