@@ -57,6 +57,9 @@ struct engine {
 	struct peak peak;
 	struct engine_totals totals;
 	uint64_t tick; /* of the last span of events */
+	size_t mark;   /* number of run->marks at whose time, mark_tick, the
+			  next one is; UINT64_MAX after the last */
+	uint64_t mark_tick;
 	const struct engine_observer *observers;
 	size_t observer_count;
 	bool has_record_observer;
@@ -363,6 +366,29 @@ static int observe_begun(struct engine *engine, const struct live_block *block)
 	return status;
 }
 
+/* The next mark or number from number @from on; phases are none. */
+static void next_mark(struct engine *engine, size_t from)
+{
+	const struct run *run = engine->run;
+
+	while (from < run->mark_count &&
+	       run->marks[from].kind == RUN_MARK_PHASE)
+		from++;
+	engine->mark = from;
+	engine->mark_tick = from < run->mark_count ? run->marks[from].tick
+						   : UINT64_MAX;
+}
+
+/* Return: markers up to @tick, that is those of events and marks. */
+static uint64_t markers_until(struct engine *engine, uint64_t tick)
+{
+	while (tick >= engine->mark_tick && engine->mark_tick != UINT64_MAX) {
+		engine->totals.markers++;
+		next_mark(engine, engine->mark + 1);
+	}
+	return engine->totals.markers;
+}
+
 static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 			const struct event *event)
 {
@@ -401,7 +427,7 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	block->group = group;
 	block->thread = lane->thread;
 	block->call = event->call;
-	block->marker = (uint32_t)totals->markers;
+	block->marker = (uint32_t)markers_until(engine, event->tick);
 	block->chain = lane->chain;
 	lane->last_alloc = event->addr;
 	lane->chain = 0;
@@ -523,6 +549,7 @@ static int pass_begin(struct engine *engine)
 	peak_rise(&engine->peak);
 	engine->progress_due = 0;
 	engine->tick = 0;
+	next_mark(engine, 0);
 	engine_look(engine);
 	memset(engine->lanes, 0, engine->lane_count * sizeof(*engine->lanes));
 	for (size_t i = 0; i < engine->lane_count; i++)

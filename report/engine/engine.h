@@ -84,7 +84,7 @@ struct engine_totals {
 	uint64_t peak_rss;   /* largest sample, 0 if there was none */
 	uint64_t map_events;
 	uint64_t mallopt_events;
-	uint64_t markers;
+	uint64_t markers; /* MARKER events, and the run's marks and numbers */
 };
 
 struct engine;

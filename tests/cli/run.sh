@@ -202,6 +202,9 @@ test_marks() {
 	ids 'from=phase:serve&to=phase:serve' '' marks.dat
 	ids 'alive_at=mark:started' '' marks.dat
 	ids 'alive_at=mark:requests' '3 4 5' marks.dat
+	ids 'marker=0' '' marks.dat
+	ids 'marker=1' '0 1 2 3 4 5' marks.dat
+	ids 'not_marker=0,1' '6' marks.dat
 	expect marks-missing memprof-report --view from=mark:begun --as folded marks.dat
 	status 0 "memprof-report --quiet -o marked marks.dat && test -s marked/markers.json"
 	status 0 "grep -q 'mp-span-name[^>]*>load<' marked/timeline.svg"
