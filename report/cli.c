@@ -523,7 +523,9 @@ static void print_keys(FILE *out)
 			print_row(out, view_keys[i].name, view_keys[i].value,
 				  view_keys[i].summary);
 	fputs("TIME: seconds from the start (1.5, 250ms, 1h30m), a share of "
-	      "the run (12.5%),\npeak, mark:NAME or phase:NAME.  BYTES: 4096, 64KiB, 10MB, 0x1000.\n"
+	      "the run (12.5%),\n"
+	      "peak, mark:NAME or phase:NAME.  BYTES: 4096, 64KiB, 10MB, "
+	      "0x1000.\n"
 	      "Specs have all of these, and keys that name filters of the "
 	      "spec:\n",
 	      out);

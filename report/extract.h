@@ -15,8 +15,8 @@ struct run;
  *
  * A file of /usr/bin/x goes to DIRECTORY/usr/bin/x, a second one of that name
  * to DIRECTORY/usr/bin/x.2, one without a name to DIRECTORY/jit/ADDRESS.  Files
- * of that name are replaced.  Paths come from the trace and mean no harm:
- * nothing is written outside of @directory, no symbolic link below it is
+ * of that name are replaced.  Paths come from the trace and may be meant to do
+ * harm: nothing is written outside of @directory, no symbolic link below it is
  * followed, control characters do not get into names.
  *
  * Return: 0; negative errno with @diag filled: the rest was not written.

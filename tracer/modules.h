@@ -77,6 +77,8 @@ void modules_after_fork(void);
  * The same in the child, where the loader's list may be locked for ever by a
  * thread of the parent: from now on it is only looked at when the loader has
  * been at work.
+ *
+ * Safety: child of fork(), single thread.
  */
 void modules_after_fork_in_child(void);
 

@@ -137,7 +137,7 @@ void unwind_stack_reset(struct unwind_stack *stack);
 void unwind_follow_loader(struct unwind_stack *stack, uintptr_t caller);
 
 /* As unwind_capture(), for any stack and with the comparison that was asked
-   for. */
+   for.  Safety: the same. */
 void unwind_capture_any(struct unwind_stack *stack,
 			const struct frame_record *hook);
 

@@ -4,8 +4,9 @@
  *
  * Which thread does what and when is left to chance; what comes out is not:
  * tasks share nothing that they change, unless one waits for the other, none is
- * begun after one has failed, and they are begun in the order they were added, so the first one of those that
- * failed would have been the first without threads too.
+ * begun after one has failed, and they are begun in the order they were added,
+ * so the first one of those that failed would have been the first without
+ * threads too.
  *
  * Layer: core.
  */

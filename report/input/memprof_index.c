@@ -344,8 +344,10 @@ static int take_size(struct memprof *memprof, struct diag *diag)
 	if (error)
 		return error;
 	memprof->run->trace_bytes += memprof->source->size;
-	return live_file_settle(&memprof->piece->live, memprof->source->size != memprof->piece->known_size,
-			   diag);
+	return live_file_settle(&memprof->piece->live,
+				memprof->source->size !=
+					memprof->piece->known_size,
+				diag);
 }
 
 /* What is wrong with PATH.live as a whole; @error and @why of opening it. */

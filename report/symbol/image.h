@@ -65,8 +65,10 @@ struct image_places {
  * @names: owner of the texts of frames
  *
  * All borrowed; @names must outlive the result.  A program that is not here any
- * more, or is of another build, is taken from the trace if it is there.  Return: owned by the caller;
- * NULL when out of memory, otherwise never, whatever is missing.
+ * more, or is of another build, is taken from the trace if it is there.
+ *
+ * Return: owned by the caller; NULL when out of memory, otherwise never,
+ * whatever is missing.
  */
 struct image *image_open(const struct module *module,
 			 const struct image_places *places,

@@ -548,7 +548,7 @@ def pieces_under_the_launcher():
     err = run.end(-signal.SIGKILL)
     check_equal(run.pieces(), {"trace.dat": ("a", STOPPED),
                                "trace.dat.1": ("c", SIGNALLED)})
-    check("1 more pieces" in err, err)
+    check("1 more piece of it" in err, err)
     run.done()
     run = Toggled(record=["--disable-at-start"])
     run.feed("a")

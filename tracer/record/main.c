@@ -99,7 +99,8 @@ static void tell_where(const struct traces *traces, size_t pieces)
 	fprintf(stderr, "memprof-record: trace written to %s",
 		traces->items[0].path);
 	if (pieces > 1)
-		fprintf(stderr, ", and %zu more pieces of it", pieces - 1);
+		fprintf(stderr, ", and %zu more piece%s of it", pieces - 1,
+			pieces > 2 ? "s" : "");
 	if (others > 0)
 		fprintf(stderr, ", and %zu more of its children", others);
 	fputs("\n", stderr);

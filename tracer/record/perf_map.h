@@ -14,8 +14,8 @@ struct summary;
  * @fd, @sum: the trace, and what it says
  *
  * Only a regular file of this user or root (root: of anybody, as programs drop
- * privileges) that was written to since perf_map_init().  No more than KEPT_BYTES_MAX of it: what is beyond is left
- * out and said on standard error.
+ * privileges) that was written to since perf_map_init().  No more than
+ * KEPT_BYTES_MAX of it: what is beyond is left out and said on standard error.
  *
  * Safety: single thread; allocates.  Return: 0, also when there is none; or
  * -errno from writing.
