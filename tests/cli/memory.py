@@ -161,13 +161,15 @@ def test_no_directory(work, trace):
 
 
 def test_signal(work, trace):
-    """A killed run leaves nothing in TMPDIR."""
+    """A killed run leaves nothing in TMPDIR.  Nobody reads what it writes, so
+    that it waits with its file there."""
     directory = work / "tmp"
     directory.mkdir()
     for number in (signal.SIGTERM, signal.SIGKILL):
         process = subprocess.Popen(
-            [REPORT, "--quiet", "--as", "allocations", "--memory=24MiB", "-o",
-             "/dev/null", trace], env={**os.environ, "TMPDIR": str(directory)})
+            [REPORT, "--quiet", "--as", "allocations", "--memory=24MiB", trace],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(directory)})
         spilled = False
         while process.poll() is None and not spilled:
             links = pathlib.Path(f"/proc/{process.pid}/fd").iterdir()
@@ -179,6 +181,7 @@ def test_signal(work, trace):
             time.sleep(0.001)
         process.send_signal(number)
         process.wait()
+        process.stdout.close()
         check(spilled, f"signal {number}: no file in TMPDIR was seen")
         check(not list(directory.iterdir()), f"signal {number} leaves a file")
 
