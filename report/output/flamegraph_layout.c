@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child's number is greater than its parent's, so passes that carry
- * something from parents to children are loops over numbers: no recursion and
- * no stack, however deep the tree.
+ * Nearly all frames of a large tree are too narrow to be drawn.  So only what may
+ * be drawn is listed, callers first, with a look at its children; the others are
+ * counted, not visited.  No step recurses, however deep the tree.
  *
  * Where there are too many boxes, the first of (cost falling, depth rising,
  * number rising) are kept.  A child costs no more than its parent and is one
@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report/core/vec.h"
 
 struct place {
 	uint64_t left; /* in units of cost */
@@ -27,11 +29,22 @@ struct candidate {
 	uint32_t node;
 };
 
+/**
+ * struct layout_work
+ * @places:    by node, of those listed and their children
+ * @listed:    nodes wide enough to be drawn, callers first
+ * @pending:   of a walk in preorder
+ * @candidate_count: how many of @listed are to be drawn, by now; with @bytes
+ */
 struct layout_work {
 	const struct figure_tree *tree;
 	const struct flame_limits *limits;
 	uint64_t root_cost;
 	struct place *places;
+	struct node_list {
+		uint32_t *items;
+		size_t count, capacity;
+	} listed, pending;
 	struct candidate *candidates;
 	size_t candidate_count;
 	size_t bytes;
@@ -74,33 +87,45 @@ static enum flame_fate fate_by_size(const struct layout_work *work,
 	return FLAME_DRAWN;
 }
 
-/* Places the children of each node beside each other. */
-static void place_nodes(struct layout_work *work)
+static bool node_push(struct node_list *list, uint32_t node)
+{
+	uint32_t *slot = vec_push(list);
+
+	if (slot)
+		*slot = node;
+	return slot != NULL;
+}
+
+/* Places the children of each listed node beside each other and lists those that
+   are wide enough.  Return: whether memory sufficed. */
+static bool place_nodes(struct layout_work *work)
 {
 	const struct figure_node *nodes = work->tree->nodes;
 
-	for (uint32_t i = 0; i < work->tree->node_count; i++) {
-		const struct place *parent = &work->places[i];
+	if (!node_push(&work->listed, 0))
+		return false;
+	for (size_t i = 0; i < work->listed.count; i++) {
+		uint32_t node = work->listed.items[i];
+		const struct place *parent = &work->places[node];
 		uint64_t left = parent->left;
-		uint32_t child = nodes[i].first_child;
+		uint32_t child = nodes[node].first_child;
 
-		if (parent->fate == FLAME_DRAWN) {
-			work->candidate_count++;
-			work->bytes += box_bytes(work->tree, i);
-		}
+		work->bytes += box_bytes(work->tree, node);
 		for (; child != FIGURE_NO_NODE;
 		     child = nodes[child].next_sibling) {
 			struct place *place = &work->places[child];
 
 			place->left = left;
 			place->depth = parent->depth + 1;
-			place->fate = parent->fate;
-			if (parent->fate == FLAME_DRAWN)
-				place->fate =
-					(uint8_t)fate_by_size(work, child);
+			place->fate = (uint8_t)fate_by_size(work, child);
 			left += flame_cost(work->tree, child);
+			if (place->fate == FLAME_DRAWN &&
+			    !node_push(&work->listed, child))
+				return false;
 		}
 	}
+	work->candidate_count = work->listed.count;
+	return true;
 }
 
 /* Marks what is below the last row that has a wide box as too deep: slivers that
@@ -110,19 +135,21 @@ static void drop_sliver_rows(struct layout_work *work)
 	double least = work->limits->row_ratio * (double)work->root_cost;
 	uint32_t last = 0;
 
-	for (uint32_t i = 0; i < work->tree->node_count; i++)
-		if (work->places[i].fate == FLAME_DRAWN &&
-		    work->places[i].depth > last &&
-		    (double)flame_cost(work->tree, i) >= least)
-			last = work->places[i].depth;
-	for (uint32_t i = 0; i < work->tree->node_count; i++) {
-		struct place *place = &work->places[i];
+	for (size_t i = 0; i < work->listed.count; i++) {
+		uint32_t node = work->listed.items[i];
 
-		if (place->fate != FLAME_DRAWN || place->depth <= last)
+		if (work->places[node].depth > last &&
+		    (double)flame_cost(work->tree, node) >= least)
+			last = work->places[node].depth;
+	}
+	for (size_t i = 0; i < work->listed.count; i++) {
+		uint32_t node = work->listed.items[i];
+
+		if (work->places[node].depth <= last)
 			continue;
-		place->fate = FLAME_DEEP;
+		work->places[node].fate = FLAME_DEEP;
 		work->candidate_count--;
-		work->bytes -= box_bytes(work->tree, i);
+		work->bytes -= box_bytes(work->tree, node);
 	}
 }
 
@@ -139,13 +166,16 @@ static int drop_excess(struct layout_work *work)
 		calloc(work->candidate_count, sizeof(*work->candidates));
 	if (!work->candidates)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < work->tree->node_count; i++)
-		if (work->places[i].fate == FLAME_DRAWN)
+	for (size_t i = 0; i < work->listed.count; i++) {
+		uint32_t node = work->listed.items[i];
+
+		if (work->places[node].fate == FLAME_DRAWN)
 			work->candidates[n++] = (struct candidate){
-				.cost = flame_cost(work->tree, i),
-				.depth = work->places[i].depth,
-				.node = i,
+				.cost = flame_cost(work->tree, node),
+				.depth = work->places[node].depth,
+				.node = node,
 			};
+	}
 	qsort(work->candidates, n, sizeof(*work->candidates),
 	      candidate_compare);
 	for (; kept < n && kept < limits->max_boxes; kept++) {
@@ -158,45 +188,99 @@ static int drop_excess(struct layout_work *work)
 	return 0;
 }
 
-/* Hides what is below hidden frames and sums up. */
-static void settle_fates(struct layout_work *work, struct flame_layout *ret)
+/* What a walk comes to after @node: first the one pushed last.  Return: whether
+   memory sufficed. */
+static bool pend_next(struct layout_work *work, uint32_t node,
+		      bool with_sibling, bool with_child)
 {
-	const struct figure_node *nodes = work->tree->nodes;
+	const struct figure_node *at = &work->tree->nodes[node];
 
-	for (uint32_t i = 0; i < work->tree->node_count; i++) {
-		uint8_t fate = work->places[i].fate;
-		uint32_t child = nodes[i].first_child;
-
-		ret->nodes[fate]++;
-		for (; child != FIGURE_NO_NODE;
-		     child = nodes[child].next_sibling) {
-			uint8_t *own = &work->places[child].fate;
-
-			if (fate != FLAME_DRAWN)
-				*own = fate;
-			else if (*own != FLAME_DRAWN)
-				ret->cost[*own] +=
-					flame_cost(work->tree, child);
-		}
-	}
+	if (with_sibling && at->next_sibling != FIGURE_NO_NODE &&
+	    !node_push(&work->pending, at->next_sibling))
+		return false;
+	return !with_child || at->first_child == FIGURE_NO_NODE ||
+	       node_push(&work->pending, at->first_child);
 }
 
-/* Collects the drawn nodes in preorder; @pending has room for two a row. */
-static void collect_boxes(const struct layout_work *work, uint32_t *pending,
+/* Gives all frames below @top its fate.  Return: their number with @top, 0 when
+   out of memory. */
+static uint32_t hide_below(struct layout_work *work, uint32_t top)
+{
+	uint8_t fate = work->places[top].fate;
+	uint32_t count = 1;
+
+	work->pending.count = 0;
+	if (!pend_next(work, top, false, true))
+		return 0;
+	for (; work->pending.count; count++) {
+		uint32_t node = work->pending.items[--work->pending.count];
+
+		work->places[node].fate = fate;
+		if (!pend_next(work, node, true, true))
+			return 0;
+	}
+	return count;
+}
+
+/* Sums up the hidden children of @node.  Return: whether memory sufficed. */
+static bool hide_children(struct layout_work *work, uint32_t node,
 			  struct flame_layout *ret)
 {
+	const struct figure_node *nodes = work->tree->nodes;
+	uint32_t child = nodes[node].first_child;
+
+	for (; child != FIGURE_NO_NODE; child = nodes[child].next_sibling) {
+		uint8_t fate = work->places[child].fate;
+		uint32_t count = 0;
+
+		if (fate == FLAME_DRAWN)
+			continue;
+		ret->cost[fate] += flame_cost(work->tree, child);
+		if (fate == FLAME_NARROW)
+			continue;
+		count = hide_below(work, child);
+		if (!count)
+			return false;
+		ret->nodes[fate] += count;
+	}
+	return true;
+}
+
+/* Hides what is below hidden frames and sums up: what met no other fate is
+   narrow.  Return: whether memory sufficed. */
+static bool settle_fates(struct layout_work *work, struct flame_layout *ret)
+{
+	for (size_t i = 0; i < work->listed.count; i++) {
+		uint32_t node = work->listed.items[i];
+
+		if (work->places[node].fate != FLAME_DRAWN)
+			continue;
+		ret->nodes[FLAME_DRAWN]++;
+		if (!hide_children(work, node, ret))
+			return false;
+	}
+	ret->nodes[FLAME_NARROW] =
+		work->tree->node_count - ret->nodes[FLAME_DRAWN] -
+		ret->nodes[FLAME_DEEP] - ret->nodes[FLAME_EXCESS];
+	return true;
+}
+
+/* Collects the drawn nodes in preorder.  Return: whether memory sufficed. */
+static bool collect_boxes(struct layout_work *work, struct flame_layout *ret)
+{
 	double scale = work->root_cost ? 1 / (double)work->root_cost : 0;
-	size_t depth = 0;
 
-	pending[depth++] = 0;
-	while (depth) {
-		uint32_t i = pending[--depth];
-		const struct figure_node *node = &work->tree->nodes[i];
+	work->pending.count = 0;
+	if (!node_push(&work->pending, 0))
+		return false;
+	while (work->pending.count) {
+		uint32_t i = work->pending.items[--work->pending.count];
 		const struct place *place = &work->places[i];
+		bool drawn = place->fate == FLAME_DRAWN;
 
-		if (node->next_sibling != FIGURE_NO_NODE)
-			pending[depth++] = node->next_sibling;
-		if (place->fate != FLAME_DRAWN)
+		if (!pend_next(work, i, true, drawn))
+			return false;
+		if (!drawn)
 			continue;
 		ret->boxes[ret->count++] = (struct flame_box){
 			.node = i,
@@ -207,9 +291,8 @@ static void collect_boxes(const struct layout_work *work, uint32_t *pending,
 		};
 		if (place->depth >= ret->rows)
 			ret->rows = place->depth + 1;
-		if (node->first_child != FIGURE_NO_NODE)
-			pending[depth++] = node->first_child;
 	}
+	return true;
 }
 
 int flame_layout_compute(const struct figure_tree *tree,
@@ -217,7 +300,6 @@ int flame_layout_compute(const struct figure_tree *tree,
 			 struct flame_layout *ret)
 {
 	struct layout_work work = { .tree = tree, .limits = limits };
-	uint32_t *pending = NULL;
 	int error = -ENOMEM;
 
 	memset(ret, 0, sizeof(*ret));
@@ -227,20 +309,19 @@ int flame_layout_compute(const struct figure_tree *tree,
 	work.places = calloc(tree->node_count, sizeof(*work.places));
 	if (!work.places)
 		return -ENOMEM;
-	place_nodes(&work);
+	if (!place_nodes(&work))
+		goto out;
 	if (limits->row_ratio > 0)
 		drop_sliver_rows(&work);
-	if (drop_excess(&work) < 0)
+	if (drop_excess(&work) < 0 || !settle_fates(&work, ret))
 		goto out;
-	settle_fates(&work, ret);
 	ret->boxes = calloc(ret->nodes[FLAME_DRAWN], sizeof(*ret->boxes));
-	pending = calloc((size_t)ret->nodes[FLAME_DRAWN] + 2, sizeof(*pending));
-	if (!ret->boxes || !pending)
+	if (!ret->boxes || !collect_boxes(&work, ret))
 		goto out;
-	collect_boxes(&work, pending, ret);
 	error = 0;
 out:
-	free(pending);
+	vec_done(&work.listed);
+	vec_done(&work.pending);
 	free(work.candidates);
 	free(work.places);
 	if (error)
