@@ -97,9 +97,7 @@ void digest_print(const struct pipeline *pipeline, const char *directory,
 			run->damage.count, plural(run->damage.count));
 	else
 		fprintf(out, "  trace        %s\n",
-			run->events_lost || run->end == RUN_END_MISSING
-				? "incomplete, see the report's head"
-				: "complete");
+			summary_trace_text(&pipeline->scope));
 	for (size_t i = 0; i < pipeline->spec->page_count; i++)
 		fprintf(out, "  %-12s %s/%s\n", i ? "" : "report", directory,
 			pipeline->spec->pages[i]->file);
@@ -139,6 +137,15 @@ static void print_files(const struct run *run, FILE *out)
 		fprintf(out, "    … and %zu more\n", run->file_count - 50);
 }
 
+static void print_missing(uint32_t from, uint32_t count, FILE *out)
+{
+	if (count == 1)
+		fprintf(out, "    %-4" PRIu32 " MISSING\n", from);
+	else if (count)
+		fprintf(out, "    %" PRIu32 "-%" PRIu32 " MISSING\n", from,
+			from + count - 1);
+}
+
 static void print_pieces(const struct run *run, FILE *out)
 {
 	char when[UNITS_TEXT_SIZE];
@@ -149,13 +156,17 @@ static void print_pieces(const struct run *run, FILE *out)
 	for (size_t i = 0; i < run->piece_count; i++) {
 		const struct run_piece *piece = &run->pieces[i];
 
+		print_missing(piece->index - run_piece_missing(run, i),
+			      run_piece_missing(run, i), out);
 		units_format_seconds(when, sizeof(when),
 				     run_seconds(run, piece->start_tick));
 		fprintf(out, "    %-4" PRIu32 " from %s%s, %s\n", piece->index,
-			when,
-			run_piece_has_gap(run, i) ? ", after a gap" : "",
+			when, i && piece->has_gap ? ", after a gap" : "",
 			piece->path);
 	}
+	if (run->end == RUN_END_CONTINUED)
+		print_missing(run->pieces[run->piece_count - 1].index + 1, 1,
+			      out);
 }
 
 void digest_list(const struct pipeline *pipeline, FILE *out)
@@ -204,6 +215,17 @@ void digest_list(const struct pipeline *pipeline, FILE *out)
 		print_files(run, out);
 }
 
+static const char *soundness(const struct pipeline *pipeline)
+{
+	const struct run *run = &pipeline->run;
+
+	if (run_misses_pieces(run) || run->end == RUN_END_CONTINUED)
+		return summary_trace_text(&pipeline->scope);
+	return run->events_lost || run->end == RUN_END_MISSING
+		       ? "sound but incomplete"
+		       : "sound";
+}
+
 void digest_check(const struct pipeline *pipeline, FILE *out)
 {
 	const struct run *run = &pipeline->run;
@@ -219,9 +241,7 @@ void digest_check(const struct pipeline *pipeline, FILE *out)
 		fprintf(out, "%s: %s: %" PRIu64 " events, %" PRIu64
 			" lost by the tracer, ended: %s\n",
 			run->trace_path,
-			run->events_lost || run->end == RUN_END_MISSING
-				? "sound but incomplete"
-				: "sound",
+			soundness(pipeline),
 			totals->events, run->events_lost,
 			summary_end_text(&pipeline->scope));
 }
@@ -229,6 +249,7 @@ void digest_check(const struct pipeline *pipeline, FILE *out)
 void digest_warn(const struct pipeline *pipeline, FILE *out)
 {
 	const struct findings *damage = &pipeline->run.damage;
+	const struct run *run = &pipeline->run;
 	char text[2048];
 
 	for (size_t i = 0; i < damage->stored && i < 20; i++) {
@@ -238,6 +259,9 @@ void digest_warn(const struct pipeline *pipeline, FILE *out)
 	if (damage->count > 20)
 		fprintf(out, "memprof-report: … and %zu more\n",
 			damage->count - 20);
+	if (run_misses_pieces(run))
+		fprintf(out, "memprof-report: %s: %s\n", run->trace_path,
+			summary_trace_text(&pipeline->scope));
 }
 
 void digest_symbols(const struct pipeline *pipeline, FILE *out)

@@ -17,7 +17,7 @@ void digest_list(const struct pipeline *pipeline, FILE *out);
 /* --check: what was read and what was not.  After pipeline_run(). */
 void digest_check(const struct pipeline *pipeline, FILE *out);
 
-/* The damage, one line each, as warnings. */
+/* The damage, one line each, and which pieces are missing, as warnings. */
 void digest_warn(const struct pipeline *pipeline, FILE *out);
 
 /* --verbose: modules whose symbols could not be read well, and why. */

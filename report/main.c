@@ -225,7 +225,8 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 		complain(&diag);
 		result = refused ? STATUS_USAGE
 				 : failure_status(status, opened);
-	} else if (pipeline.run.damage.count) {
+	} else if (pipeline.run.damage.count ||
+		   run_misses_pieces(&pipeline.run)) {
 		digest_warn(&pipeline, stderr);
 		result = STATUS_DAMAGED;
 	}

@@ -136,7 +136,8 @@ static size_t add_gaps(const struct run *run, struct figure_span *spans)
 		spans[count++] = (struct figure_span){
 			.start = run_seconds(run, before->end_tick),
 			.end = run_seconds(run, run->pieces[i].start_tick),
-			.label = "not recorded",
+			.label = run_piece_missing(run, i) ? "piece missing"
+							   : "not recorded",
 		};
 	}
 	return count;

@@ -205,44 +205,90 @@ static void note_damage(struct notes *notes)
 }
 
 static const char *piece_numbers(struct arena *arena, uint32_t from,
-				 uint32_t to)
+				 uint32_t count)
 {
-	if (from == to)
-		return arena_printf(arena, "Piece %" PRIu32 " of the run is", from);
-	return arena_printf(arena, "Pieces %" PRIu32 " to %" PRIu32 " of the run are",
-			    from, to);
+	if (count == 1)
+		return arena_printf(arena, "Piece %" PRIu32 " is", from);
+	return arena_printf(arena, "Pieces %" PRIu32 " to %" PRIu32 " are",
+			    from, from + count - 1);
+}
+
+static void note_missing(struct notes *notes, size_t i, uint32_t missing)
+{
+	const struct run_piece *piece = &notes->scope->run->pieces[i];
+	struct arena *arena = notes->scope->arena;
+	const char *numbers =
+		piece_numbers(arena, piece->index - missing, missing);
+
+	notes_add(notes, FIGURE_WARNING,
+		  i ? arena_printf(arena,
+				   "%s missing (before %s): what was freed "
+				   "there looks alive, so the peak and the "
+				   "leaks may be too high; what was allocated "
+				   "there is not counted",
+				   numbers, piece->path)
+		    : arena_printf(arena,
+				   "%s missing (before %s): what was allocated "
+				   "there is not counted, so the peak and the "
+				   "leaks may be too low",
+				   numbers, piece->path));
+}
+
+static void note_off(struct notes *notes, size_t i)
+{
+	const struct run *run = notes->scope->run;
+	const struct run_piece *piece = &run->pieces[i];
+	uint64_t end = run->pieces[i - 1].end_tick;
+	struct arena *arena = notes->scope->arena;
+	char from[UNITS_TEXT_SIZE], to[UNITS_TEXT_SIZE];
+	const char *when;
+
+	units_format_seconds(from, sizeof(from), run_seconds(run, end));
+	units_format_seconds(to, sizeof(to),
+			     run_seconds(run, piece->start_tick));
+	when = end ? arena_printf(arena, "from %s to %s", from, to)
+		   : arena_printf(arena, "for a while up to %s", to);
+	notes_add(notes, FIGURE_WARNING,
+		  arena_printf(arena,
+			       "Recording was off %s, when %s begins: blocks "
+			       "that were freed then look as if they lived on",
+			       when, piece->path));
 }
 
 /* What is missing before piece @i. */
 static void note_piece(struct notes *notes, size_t i)
 {
 	const struct run *run = notes->scope->run;
-	const struct run_piece *piece = &run->pieces[i];
-	uint32_t expected = i ? run->pieces[i - 1].index + 1 : 0;
-	struct arena *arena = notes->scope->arena;
-	char when[UNITS_TEXT_SIZE];
+	uint32_t missing = run_piece_missing(run, i);
 
-	if (piece->index > expected)
-		notes_add(notes, FIGURE_WARNING,
-			  arena_printf(arena,
-				       "%s not given (before %s): what happened "
-				       "then is not known",
-				       piece_numbers(arena, expected,
-						     piece->index - 1),
-				       piece->path));
-	else if (i && piece->has_gap) {
-		units_format_seconds(when, sizeof(when),
-				     run_seconds(run, piece->start_tick));
-		notes_add(notes, FIGURE_INFO,
-			  arena_printf(arena,
-				       "Recording was off for a while up to "
-				       "%s, when %s begins: blocks that were "
-				       "freed then look as if they lived on",
-				       when, piece->path));
-	} else if (!i && piece->has_gap)
+	if (missing)
+		note_missing(notes, i, missing);
+	else if (i && run->pieces[i].has_gap)
+		note_off(notes, i);
+	else if (!i && run->pieces[i].has_gap)
 		notes_add(notes, FIGURE_INFO,
 			  "The process had run for a while before it was "
 			  "recorded");
+}
+
+/* Blocks whose end the trace does not have, though it can be told from what
+   followed. */
+static void note_freed_unseen(struct notes *notes, uint64_t count)
+{
+	const struct run *run = notes->scope->run;
+	const char *when = "while recording was off";
+	bool is_off = false;
+
+	for (size_t i = 1; i < run->piece_count; i++)
+		is_off |= run->pieces[i].has_gap && !run_piece_missing(run, i);
+	if (run_misses_pieces(run))
+		when = is_off ? "while recording was off or in a missing piece"
+			      : "in a missing piece";
+	notes_add(notes, FIGURE_INFO,
+		  arena_printf(notes->scope->arena,
+			       "%" PRIu64 " blocks were freed %s, since their "
+			       "addresses are allocated again later",
+			       count, when));
 }
 
 /* Of which pieces of the run the trace consists. */
@@ -262,16 +308,12 @@ static void note_pieces(struct notes *notes)
 		notes_add(notes, FIGURE_WARNING,
 			  arena_printf(arena,
 				       "The run goes on in piece %" PRIu32
-				       ", which is not given",
+				       ", which is missing: what was freed "
+				       "there looks leaked",
 				       run->pieces[run->piece_count - 1].index +
 					       1));
 	if (totals->overwritten_in_gap)
-		notes_add(notes, FIGURE_INFO,
-			  arena_printf(arena,
-				       "%" PRIu64 " blocks were freed while "
-				       "recording was off, since their "
-				       "addresses are allocated again later",
-				       totals->overwritten_in_gap));
+		note_freed_unseen(notes, totals->overwritten_in_gap);
 	if (run->piece_count && run->pieces[0].parent_run &&
 	    totals->unmatched_frees)
 		notes_add(notes, FIGURE_INFO,
@@ -344,6 +386,58 @@ static void note_losses(struct notes *notes)
 			  "The trace holds no allocation: the program made "
 			  "none, or it uses an allocator that is linked "
 			  "statically and cannot be traced");
+}
+
+/* Return: the numbers of the missing pieces, "pieces 2-4, 7". */
+static const char *missing_text(const struct scope *scope)
+{
+	const struct run *run = scope->run;
+	bool goes_on = run->end == RUN_END_CONTINUED;
+	uint64_t count = goes_on;
+	const char *text = "";
+
+	for (size_t i = 0; i < run->piece_count && text; i++) {
+		uint32_t missing = run_piece_missing(run, i);
+		uint32_t last = run->pieces[i].index - 1;
+
+		if (!missing)
+			continue;
+		text = missing == 1
+			       ? arena_printf(scope->arena, "%s%s%" PRIu32,
+					      text, count > goes_on ? ", " : " ",
+					      last)
+			       : arena_printf(scope->arena,
+					      "%s%s%" PRIu32 "-%" PRIu32, text,
+					      count > goes_on ? ", " : " ",
+					      last - missing + 1, last);
+		count += missing;
+	}
+	if (goes_on && text)
+		text = arena_printf(scope->arena, "%s%s%" PRIu64, text,
+				    count > 1 ? ", " : " ",
+				    (uint64_t)run->pieces[run->piece_count - 1]
+						    .index + 1);
+	return text ? arena_printf(scope->arena, "piece%s%s missing",
+				   count == 1 ? "" : "s", text)
+		    : NULL;
+}
+
+const char *summary_trace_text(const struct scope *scope)
+{
+	const struct run *run = scope->run;
+	double off = run_off_seconds(run);
+	char text[UNITS_TEXT_SIZE];
+
+	if (run_misses_pieces(run) || run->end == RUN_END_CONTINUED)
+		return arena_printf(scope->arena, "incomplete: %s",
+				    missing_text(scope));
+	if (run->events_lost || run->end == RUN_END_MISSING)
+		return "incomplete, see the report's head";
+	if (!(off > 0))
+		return "complete";
+	units_format_seconds(text, sizeof(text), off);
+	return arena_printf(scope->arena,
+			    "complete but for %s when recording was off", text);
 }
 
 const struct figure *summary_completeness(const struct scope *scope)

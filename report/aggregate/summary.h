@@ -30,6 +30,9 @@ const struct figure *summary_loaded_modules(const struct scope *scope);
 /* TABLE "modules" that an address was looked up in, with symbol quality. */
 const struct figure *summary_modules(const struct scope *scope);
 
+/* Return: "complete", "incomplete: piece 2 missing", …; owned by @scope->arena. */
+const char *summary_trace_text(const struct scope *scope);
+
 /* Return: "exit status 0", "killed by signal 9 (SIGKILL)", …; owned by
    @scope->arena. */
 const char *summary_end_text(const struct scope *scope);

@@ -65,13 +65,42 @@ const struct run_thread *run_thread_find(const struct run *run,
 	return NULL;
 }
 
-bool run_piece_has_gap(const struct run *run, size_t piece)
+uint32_t run_piece_missing(const struct run *run, size_t piece)
 {
 	const struct run_piece *pieces = run->pieces;
+	uint64_t expected = piece ? (uint64_t)pieces[piece - 1].index + 1 : 0;
 
+	if (pieces[piece].index <= expected)
+		return 0;
+	return pieces[piece].index - (uint32_t)expected;
+}
+
+bool run_misses_pieces(const struct run *run)
+{
+	for (size_t i = 0; i < run->piece_count; i++)
+		if (run_piece_missing(run, i))
+			return true;
+	return false;
+}
+
+bool run_piece_has_gap(const struct run *run, size_t piece)
+{
 	return piece && piece < run->piece_count &&
-	       (pieces[piece].has_gap ||
-		pieces[piece].index != pieces[piece - 1].index + 1);
+	       (run->pieces[piece].has_gap || run_piece_missing(run, piece));
+}
+
+double run_off_seconds(const struct run *run)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 1; i < run->piece_count; i++) {
+		const struct run_piece *piece = &run->pieces[i];
+		uint64_t end = piece[-1].end_tick;
+
+		if (piece->has_gap && end && !run_piece_missing(run, i))
+			sum += run_span_ns(run, end, piece->start_tick);
+	}
+	return (double)sum / 1e9;
 }
 
 bool run_has_gap(const struct run *run, uint64_t from, uint64_t to)

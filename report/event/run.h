@@ -208,6 +208,15 @@ struct run {
 
 void run_done(struct run *run);
 
+/* Return: how many pieces right before @piece are missing. */
+uint32_t run_piece_missing(const struct run *run, size_t piece);
+
+/* Return: whether any piece before the last one that is there is missing. */
+bool run_misses_pieces(const struct run *run);
+
+/* Return: for how long recording was off between pieces, as far as known. */
+double run_off_seconds(const struct run *run);
+
 /* Return: whether the process may have run unrecorded between @piece and the one
    before it: it did, or pieces between them are missing. */
 bool run_piece_has_gap(const struct run *run, size_t piece);

@@ -227,6 +227,14 @@ test_pieces() {
 	expect pieces memprof-report --check p1.dat p0.dat t.dat p2.dat
 	expect pieces-missing "memprof-report --as summary p2.dat p0.dat |
 		sed -n '/\"completeness\"/,/ ]/p'"
+	status 4 "memprof-report -o missing p2.dat p0.dat"
+	expect pieces-missing-digest "memprof-report -o missing p2.dat p0.dat | grep trace"
+	expect pieces-missing-check memprof-report --check p2.dat p0.dat
+	expect pieces-missing-first memprof-report --check p2.dat
+	expect pieces-missing-last memprof-report --check p0.dat p1.dat
+	expect pieces-missing-list "memprof-report --list p2.dat p0.dat | sed -n '/pieces/,/started/p'"
+	expect pieces-gap-digest "memprof-report -o gap p0.dat gap1.dat p2.dat | grep trace"
+	status 0 "! grep -q 'Recording was off' missing/index.html"
 	expect pieces-gap "memprof-report --as summary p0.dat gap1.dat |
 		sed -n '/\"completeness\"/,/ ]/p'"
 	expect two-runs memprof-report --as tree p0.dat t.dat
