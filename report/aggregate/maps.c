@@ -20,6 +20,7 @@ void maps_done(struct maps *maps)
 	vec_done(&maps->maps);
 	vec_done(&maps->mallopts);
 	vec_done(&maps->samples);
+	map_ranges_done(&maps->ranges);
 }
 
 #define MAPS_PUSH(list, added, from)                                           \
@@ -36,16 +37,40 @@ void maps_done(struct maps *maps)
 		slot->thread = (from);                                         \
 	} while (0)
 
+/* Return: 0 or -ENOMEM. */
+static int follow(struct maps *maps, const struct event *event)
+{
+	const uint64_t from[2] = { event->addr, event->size };
+	const uint64_t to[2] = { event->a, event->b };
+
+	switch (event->kind) {
+	case EVENT_MMAP:
+		return map_ranges_map(&maps->ranges, event->addr, event->size,
+				      event->tick,
+				      maps->maps.count < MAPS_ROWS_MAX);
+	case EVENT_MUNMAP:
+		return map_ranges_unmap(&maps->ranges, event->addr,
+					event->size, event->tick);
+	default:
+		return map_ranges_move(&maps->ranges, from, to,
+				       event->fd & MREMAP_DONTUNMAP,
+				       event->tick);
+	}
+}
+
 int maps_add(void *context, const struct event *event, uint32_t thread)
 {
 	struct maps *maps = context;
 
-	if (event->kind == EVENT_RSS)
+	if (event->kind == EVENT_RSS) {
 		MAPS_PUSH(&maps->samples, event, thread);
-	else if (event->kind == EVENT_MALLOPT)
+	} else if (event->kind == EVENT_MALLOPT) {
 		MAPS_PUSH(&maps->mallopts, event, thread);
-	else if (event->kind != EVENT_MARKER)
+	} else if (event->kind != EVENT_MARKER) {
+		if (follow(maps, event))
+			return -ENOMEM;
 		MAPS_PUSH(&maps->maps, event, thread);
+	}
 	return 0;
 }
 
@@ -89,6 +114,7 @@ static const struct figure_column map_columns[] = {
 	{ "flags", "Flags", NULL, CELL_TEXT },
 	{ "fd", "Descriptor", NULL, CELL_SIGNED },
 	{ "offset", "Offset", NULL, CELL_COUNT },
+	{ "unmapped", "Unmapped", NULL, CELL_SECONDS },
 	{ "backtrace", "Backtrace", "backtrace", CELL_STACK },
 };
 
@@ -122,8 +148,9 @@ static const char *flags_text(const struct scope *scope, uint32_t flags)
 
 static void add_mmap_details(struct table_maker *table,
 			     const struct scope *scope,
-			     const struct event *event)
+			     const struct event *event, uint64_t end_tick)
 {
+	double end_s = run_seconds(scope->run, end_tick);
 	uint32_t prot = (uint32_t)event->a;
 	uint32_t flags = (uint32_t)(event->a >> 32);
 
@@ -135,10 +162,12 @@ static void add_mmap_details(struct table_maker *table,
 						 : cell_signed(event->fd));
 	table_add(table, (flags & MAP_ANONYMOUS) ? cell_none()
 						 : cell_count(event->b));
+	table_add(table, cell_or_none(cell_seconds(end_s),
+				      end_tick != MAP_RANGES_NOT_ENDED));
 }
 
 static void add_map(struct table_maker *table, const struct scope *scope,
-		    const struct map_call *call)
+		    const struct map_call *call, uint64_t end_tick)
 {
 	const struct event *event = &call->event;
 	const char *name = event->kind == EVENT_MMAP	 ? "mmap"
@@ -152,7 +181,7 @@ static void add_map(struct table_maker *table, const struct scope *scope,
 	table_add(table, cell_address(event->addr));
 	table_add(table, cell_bytes(event->size));
 	if (event->kind == EVENT_MMAP) {
-		add_mmap_details(table, scope, event);
+		add_mmap_details(table, scope, event, end_tick);
 	} else if (event->kind == EVENT_MREMAP) {
 		table_add(table, cell_address(event->a));
 		table_add(table, cell_bytes(event->b));
@@ -191,11 +220,17 @@ const struct figure *maps_mmaps(const struct maps *maps,
 {
 	struct table_maker table;
 	struct figure *figure;
+	size_t owner = 0;
 
 	table_init(&table, map_columns,
 		   sizeof(map_columns) / sizeof(map_columns[0]));
-	for (size_t i = 0; i < maps->maps.count; i++)
-		add_map(&table, scope, &maps->maps.items[i]);
+	for (size_t i = 0; i < maps->maps.count; i++) {
+		const struct map_call *call = &maps->maps.items[i];
+
+		add_map(&table, scope, call,
+			map_ranges_end(&maps->ranges, owner));
+		owner += call->event.kind == EVENT_MMAP;
+	}
 	figure = finish(&table, scope, "mmaps", "Maps", maps->maps.total);
 	if (!figure || !maps->samples.count)
 		return figure;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/aggregate/map_ranges.h"
+
 struct event;
 struct figure;
 struct scope;
@@ -18,6 +20,7 @@ enum { MAPS_ROWS_MAX = 100000 };
 
 /**
  * struct maps - calls in the order of time
+ * @ranges: what calls of mmap that are kept still hold
  *
  * At most MAPS_ROWS_MAX of each kind are kept, the rest only counted, so that
  * memory stays bounded.  Zero-initialised is empty.
@@ -29,6 +32,7 @@ struct maps {
 		size_t capacity;
 		uint64_t total;
 	} maps, mallopts, samples;
+	struct map_ranges ranges;
 };
 
 void maps_done(struct maps *maps);

@@ -283,12 +283,14 @@ const struct figure *sample_mmaps(struct arena *arena)
 		{ "call", "", NULL, CELL_TEXT },
 		{ "address", "", NULL, CELL_ADDRESS },
 		{ "length", "", NULL, CELL_BYTES },
+		{ "unmapped", "", NULL, CELL_SECONDS },
 		{ "backtrace", "", NULL, CELL_STACK },
 	};
 	const struct cell cells[] = {
 		cell_seconds(0.25), cell_count(1),
 		cell_text("mmap"),  cell_address(0x7f0000000000),
-		cell_bytes(4096),   cell_stack(&stack)
+		cell_bytes(4096),   cell_seconds(0.5),
+		cell_stack(&stack)
 	};
 
 	return shared(table(arena, "mmaps", columns, COUNT(columns), cells, 1));
