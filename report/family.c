@@ -177,10 +177,10 @@ static const struct figure *processes_table(struct family *family)
 	return table_finish(&table, &scope, "processes", "Processes");
 }
 
-/* Exactly one of @page and @figure is to be written. */
+/* Writes @page in the form of @format, @figure if there is no page. */
 static int write_one(const char *directory, const char *name,
-		     const struct page *page, const struct figure *figure,
-		     struct diag *diag)
+		     const struct page_format *format, const struct page *page,
+		     const struct figure *figure, struct diag *diag)
 {
 	char path[4096];
 	struct sink sink;
@@ -193,7 +193,7 @@ static int write_one(const char *directory, const char *name,
 		return diag_set(diag, -errno, path, DIAG_NO_OFFSET,
 				"cannot write: %s", strerror(errno));
 	sink_init_file(&sink, file);
-	status = page ? page_html.render(page, &sink, diag)
+	status = page ? format->render(page, &sink, diag)
 		      : artifact_processes.render(figure, &sink, diag);
 	done = sink_done(&sink);
 	if (fclose(file) && !done)
@@ -204,6 +204,33 @@ static int write_one(const char *directory, const char *name,
 	return status;
 }
 
+/* One page, whose links lead to the pages of the same form. */
+static int write_page(struct family *family, const struct page_format *format,
+		      struct page *page, struct page_link *links,
+		      const char *directory, struct diag *diag)
+{
+	size_t count = family->members.count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct family_member *member = &family->members.items[i];
+
+		links[i] = (struct page_link){
+			.view = "",
+			.name = "report",
+			.title = member->program,
+			.path = arena_printf(&family->arena, "%s/%s",
+					     member->report, format->file),
+		};
+		if (!links[i].path)
+			return -ENOMEM;
+	}
+	links[count] = (struct page_link){ "", "processes", "Processes",
+					   "processes.json" };
+	page->links = links;
+	page->link_count = count + 1;
+	return write_one(directory, format->file, format, page, NULL, diag);
+}
+
 int family_write(struct family *family, const struct cli *cli,
 		 const struct spec *spec, const char *directory,
 		 struct diag *diag)
@@ -212,12 +239,10 @@ int family_write(struct family *family, const struct cli *cli,
 	size_t count = family->members.count;
 	struct page_link *links =
 		arena_array(&family->arena, count + 1, sizeof(*links));
-	const struct page page = {
+	struct page page = {
 		.title = spec->title ? spec->title : "Memory profiles",
 		.figures = &table,
 		.figure_count = 1,
-		.links = links,
-		.link_count = count + 1,
 		.theme = spec->theme,
 		.template_dir = cli->template_dir,
 		.template_file = "processes.md",
@@ -226,23 +251,10 @@ int family_write(struct family *family, const struct cli *cli,
 
 	if (!table || !links)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		const struct family_member *member = &family->members.items[i];
-
-		links[i] = (struct page_link){
-			.view = "",
-			.name = "report",
-			.title = member->program,
-			.path = arena_printf(&family->arena, "%s/index.html",
-					     member->report),
-		};
-		if (!links[i].path)
-			return -ENOMEM;
-	}
-	links[count] = (struct page_link){ "", "processes", "Processes",
-					   "processes.json" };
-	status = write_one(directory, "processes.json", NULL, table, diag);
-	return status || !spec->page_count
-		       ? status
-		       : write_one(directory, page_html.file, &page, NULL, diag);
+	status = write_one(directory, "processes.json", NULL, NULL, table,
+			   diag);
+	for (size_t i = 0; status == 0 && i < spec->page_count; i++)
+		status = write_page(family, spec->pages[i], &page, links,
+				    directory, diag);
+	return status;
 }

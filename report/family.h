@@ -34,8 +34,8 @@ void family_done(struct family *family);
 int family_add(struct family *family, const struct pipeline *pipeline,
 	       const char *name);
 
-/* Writes index.html and processes.json into @directory, which exists.  Return:
-   0 or negative errno, @diag filled. */
+/* Writes processes.json and the pages of @spec into @directory, which exists.
+   Return: 0 or negative errno, @diag filled. */
 int family_write(struct family *family, const struct cli *cli,
 		 const struct spec *spec, const char *directory,
 		 struct diag *diag);

@@ -169,7 +169,9 @@ static int render_with(struct markdown *markdown, struct sink *out,
 	int error;
 
 	error = template_file_load(&file, page->template_dir,
-				   page_markdown.template_file,
+				   page->template_file
+					   ? page->template_file
+					   : page_markdown.template_file,
 				   &markdown->data.arena, diag);
 	if (error)
 		return error;

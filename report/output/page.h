@@ -31,7 +31,7 @@ enum page_theme { THEME_AUTO, THEME_LIGHT, THEME_DARK };
  *            inline as flamegraph SVG in HTML and as a link in Markdown
  * @links:    artifacts written beside the page, in order
  * @template_dir: overrides built-in templates by file name; NULL for none
- * @template_file: instead of the format's own, HTML only; NULL for that
+ * @template_file: instead of the format's own; NULL for that
  */
 struct page {
 	const char *title;

@@ -243,6 +243,10 @@ test_pieces() {
 		test -s runs/p0.dat/index.html && test -s runs/t.dat/index.html"
 	expect processes cat runs/processes.json
 	status 0 "grep -q 'href=\"p0.dat/index.html\"' runs/index.html"
+	status 0 "grep -q '(t.dat/report.md)' runs/report.md"
+	printf '[report]\npages = markdown\n' >"$work/markdown.ini"
+	status 0 "memprof-report --quiet --spec markdown.ini -o plain p0.dat t.dat &&
+		test -s plain/report.md && ! test -e plain/index.html"
 }
 
 # timeline QUERY WANTED - highest level of live bytes in each second, how many
