@@ -362,10 +362,15 @@ static void note_losses(struct notes *notes)
 	if (run->live_events)
 		notes_add(notes, FIGURE_INFO,
 			  arena_printf(arena,
-				       "%" PRIu64 " events were recovered from "
-				       "the buffers the program left behind "
-				       "(%s.live)",
-				       run->live_events, run->trace_path));
+				       "%" PRIu64 " events were %s (%s)",
+				       run->live_events,
+				       run->is_running
+					       ? "still in the program's "
+						 "buffers"
+					       : "recovered from the buffers "
+						 "the program left behind",
+				       run->live_path ? run->live_path
+						      : run->trace_path));
 	if (totals->overwritten > totals->overwritten_in_gap)
 		notes_add(notes, FIGURE_WARNING,
 			  arena_printf(arena,
@@ -431,6 +436,8 @@ const char *summary_trace_text(const struct scope *scope)
 	if (run_misses_pieces(run) || run->end == RUN_END_CONTINUED)
 		return arena_printf(scope->arena, "incomplete: %s",
 				    missing_text(scope));
+	if (run->is_running && !run->events_lost)
+		return "as it is now: the program still runs";
 	if (run->events_lost || run->end == RUN_END_MISSING)
 		return "incomplete, see the report's head";
 	if (!(off > 0))

@@ -190,7 +190,9 @@ struct run {
 	uint64_t events_skipped;
 	uint64_t live_events;
 	bool truncated; /* the file ends in the middle of a chunk */
-	bool is_running; /* the program ran on while its trace was read */
+	const char *live_path; /* of what @live_events are from; NULL if none */
+	bool is_running; /* the program ran on while, or after, its trace was
+			    read */
 	bool has_free_stacks;
 	bool has_usable;
 	struct run_thread *threads; /* sorted by number */

@@ -13,6 +13,7 @@
 #include "report/event/event.h"
 #include "report/event/run.h"
 #include "report/input/live_clock.h"
+#include "report/input/live_process.h"
 #include "tracer/trace_format.h"
 
 extern const struct input_format input_memprof;
@@ -442,6 +443,22 @@ static void keep_moment(struct memprof *memprof)
 	drop_later(&memprof->slots, moment);
 }
 
+/* A program that did nothing while its trace was read has nothing that would have
+   to be kept apart, but it runs. */
+static int note_running(struct memprof *memprof, struct diag *diag)
+{
+	const struct live_file *live = &memprof->piece->live;
+	struct run *run = memprof->run;
+
+	if (run->end == RUN_END_MISSING && !run->is_running)
+		run->is_running = live_process_runs(&memprof->records);
+	if (!live->is_open)
+		return 0;
+	run->live_path = text_sanitize(&run->arena, live->source.path,
+				       strlen(live->source.path));
+	return run->live_path ? 0 : memprof_out_of_memory(memprof, diag);
+}
+
 static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 		      struct diag *diag)
 {
@@ -467,7 +484,7 @@ static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 	reader->count_lost = memprof->records.totals_missing;
 	error = measure_live(memprof, diag);
 	start_lanes(memprof);
-	return error;
+	return error ? error : note_running(memprof, diag);
 }
 
 /* Reads the index of every piece.  Return: 0 or negative errno. */
