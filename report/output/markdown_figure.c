@@ -109,6 +109,30 @@ static size_t columns_order(const struct table_layout *layout, size_t *ret)
 	return count;
 }
 
+/* Return: whether row @cells is a class of a histogram that nothing is in: all
+   behind its bounds and its name is 0. */
+static bool is_empty_class(const struct figure_table *table,
+			   const struct cell *cells)
+{
+	for (size_t i = 3; i < table->column_count; i++)
+		if (cells[i].kind != CELL_NONE && cells[i].count)
+			return false;
+	return table->is_histogram;
+}
+
+static void row_write(struct sink *out, const struct cell *cells,
+		      const size_t *order, size_t columns,
+		      const struct markdown_limits *limits)
+{
+	sink_puts(out, "|");
+	for (size_t i = 0; i < columns; i++) {
+		sink_puts(out, " ");
+		cell_write(out, &cells[order[i]], true, limits);
+		sink_puts(out, " |");
+	}
+	sink_puts(out, "\n");
+}
+
 static void table_write(struct sink *out, const struct figure_table *table,
 			const struct markdown_limits *limits)
 {
@@ -120,7 +144,8 @@ static void table_write(struct sink *out, const struct figure_table *table,
 	table_layout_compute(&layout, table);
 	columns = table->is_histogram ? histogram_order(table, order)
 				      : columns_order(&layout, order);
-	if (rows > limits->rows)
+	/* The last class may be the one that holds most. */
+	if (!table->is_histogram && rows > limits->rows)
 		rows = limits->rows;
 	sink_puts(out, "|");
 	for (size_t i = 0; i < columns; i++) {
@@ -138,13 +163,8 @@ static void table_write(struct sink *out, const struct figure_table *table,
 		const struct cell *cells =
 			&table->cells[row * table->column_count];
 
-		sink_puts(out, "|");
-		for (size_t i = 0; i < columns; i++) {
-			sink_puts(out, " ");
-			cell_write(out, &cells[order[i]], true, limits);
-			sink_puts(out, " |");
-		}
-		sink_puts(out, "\n");
+		if (!is_empty_class(table, cells))
+			row_write(out, cells, order, columns, limits);
 	}
 	if (rows < table->row_count)
 		sink_printf(out, "\nThe first %zu of %zu rows.\n", rows,

@@ -11,9 +11,12 @@
 
 #include <cmark.h>
 
+#include "report/core/arena.h"
 #include "report/core/diag.h"
 #include "report/core/sink.h"
+#include "report/output/markdown_figure.h"
 #include "report/output/markdown_text.h"
+#include "tests/lib/figure_samples.h"
 #include "tests/lib/sample_figures.h"
 
 static void page_render(const struct page *page, struct sink *out)
@@ -199,6 +202,36 @@ static void test_pictures_are_links(void **state)
 	arena_done(&arena);
 }
 
+/* Of a histogram every class that holds something is shown, no other. */
+static void test_classes(void **state)
+{
+	static const struct markdown_limits limits = { 3, 40 };
+	struct arena arena = { 0 };
+	struct figure figure = *sample_lifetimes(&arena);
+	struct figure_table *table = &figure.table;
+	size_t cells_count = table->row_count * table->column_count;
+	struct cell *cells = arena_array(&arena, cells_count, sizeof(*cells));
+	size_t lines = 0;
+	struct sink out;
+
+	(void)state;
+	memcpy(cells, table->cells, cells_count * sizeof(*cells));
+	for (size_t i = 3; i < table->column_count; i++)
+		cells[7 * table->column_count + i].count = 0;
+	cells[7 * table->column_count + 2].text = "empty";
+	table->cells = cells;
+	sink_init_memory(&out);
+	markdown_figure(&out, &figure, NULL, &limits);
+	for (const char *c = out.data; *c; c++)
+		lines += *c == '\n';
+	assert_int_equal(lines, 2 + table->row_count - 1);
+	assert_null(strstr(out.data, "empty"));
+	assert_non_null(strstr(out.data, "\n| `never freed` |"));
+	assert_null(strstr(out.data, "The first"));
+	sink_done(&out);
+	arena_done(&arena);
+}
+
 /* Forty views of long names still make a page that fits a comment. */
 static void test_large_pages_are_cut(void **state)
 {
@@ -239,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_pictures_are_links),
+		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_large_pages_are_cut),
 	};
 
