@@ -7,7 +7,7 @@
 #include "report/aggregate/scope.h"
 #include "report/core/units.h"
 #include "report/engine/engine.h"
-#include "report/engine/levels.h"
+#include "report/engine/moments.h"
 #include "report/event/run.h"
 
 enum { SPANS_MAX = 500 };
@@ -19,9 +19,9 @@ static const struct figure_column columns[] = {
 	{ "end", "Until", NULL, CELL_SECONDS },
 	{ "duration", "Duration", NULL, CELL_SECONDS },
 	{ "value", "Number", NULL, CELL_COUNT },
-	{ "live_bytes", "Live bytes", "live_bytes", CELL_BYTES },
-	{ "highest_bytes", "Highest", "live_bytes", CELL_BYTES },
-	{ "allocations", "Allocations", "bin_allocations", CELL_COUNT },
+	{ "live_bytes", "Live bytes", "mark_live", CELL_BYTES },
+	{ "highest_bytes", "Highest", "phase_highest", CELL_BYTES },
+	{ "allocations", "Allocations", "phase_allocations", CELL_COUNT },
 	{ "thread", "Thread", NULL, CELL_ID },
 };
 
@@ -50,41 +50,19 @@ static uint64_t end_tick(const struct run *run, const struct run_mark *mark)
 					       : run->last_tick;
 }
 
-struct levels_sum {
-	uint64_t first;
-	uint64_t highest;
-	uint64_t allocations;
-};
-
-static struct levels_sum sum_levels(const struct levels *levels,
-				    uint64_t from, uint64_t to)
-{
-	size_t last = levels_bin_of(levels, to);
-	size_t bin = levels_bin_of(levels, from);
-	struct levels_sum sum = { 0 };
-
-	if (!levels->bin_count)
-		return sum;
-	sum.first = levels->bytes[bin];
-	for (; bin <= last; bin++) {
-		if (levels->bytes[bin] > sum.highest)
-			sum.highest = levels->bytes[bin];
-		sum.allocations += levels->allocations[bin];
-	}
-	return sum;
-}
-
 static void add_row(struct table_maker *table, const struct scope *scope,
 		    const struct run_mark *mark)
 {
 	const struct run *run = scope->run;
-	const struct levels *levels = engine_levels(scope->engine);
+	const struct moments *moments = engine_moments(scope->engine);
 	uint64_t end = end_tick(run, mark);
 	bool is_phase = mark->kind == RUN_MARK_PHASE;
 	bool has_end = is_phase && mark->end_tick != UINT64_MAX;
 	double start_s = run_seconds(run, mark->tick);
 	double end_s = run_seconds(run, end);
-	struct levels_sum sum = sum_levels(levels, mark->tick, end);
+	struct moments_between sums =
+		moments_find(moments, mark->tick,
+			     is_phase ? mark->end_tick : mark->tick);
 
 	table_row(table);
 	table_add(table, cell_text(kind_name(mark->kind)));
@@ -97,9 +75,10 @@ static void add_row(struct table_maker *table, const struct scope *scope,
 				      is_phase));
 	table_add(table, cell_or_none(cell_count(mark->value),
 				      mark->kind == RUN_MARK_NUMBER));
-	table_add(table, cell_bytes(sum.first));
-	table_add(table, cell_or_none(cell_bytes(sum.highest), is_phase));
-	table_add(table, cell_or_none(cell_count(sum.allocations), is_phase));
+	table_add(table, cell_bytes(sums.bytes));
+	table_add(table, cell_or_none(cell_bytes(sums.highest_bytes),
+				      is_phase));
+	table_add(table, cell_or_none(cell_count(sums.allocations), is_phase));
 	table_add(table, cell_or_none(cell_id(mark->thread),
 				      mark->thread != 0));
 }

@@ -9,6 +9,7 @@
 #include "report/engine/ahead.h"
 #include "report/engine/chains.h"
 #include "report/engine/merge.h"
+#include "report/engine/moments.h"
 #include "report/engine/peak.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
@@ -53,6 +54,7 @@ struct engine {
 	struct live_table live;
 	struct groups groups;
 	struct levels levels;
+	struct moments moments;
 	struct chains chains;
 	struct peak peak;
 	struct engine_totals totals;
@@ -107,6 +109,7 @@ void engine_free(struct engine *engine)
 	live_done(&engine->live);
 	groups_done(&engine->groups);
 	chains_done(&engine->chains);
+	moments_done(&engine->moments);
 	peak_done(&engine->peak);
 	free(engine->lanes);
 	free(engine);
@@ -520,6 +523,10 @@ static int handle_span(void *context, const struct event *events, size_t count,
 		uint64_t ended = totals->freed_count + totals->overwritten;
 
 		look_ahead(engine, event, count - i);
+		if (event->tick >= engine->moments.next_tick)
+			moments_pass(&engine->moments, event->tick,
+				     totals->live_bytes,
+				     totals->allocated_count);
 		if (event->kind == EVENT_ALLOC)
 			status = handle_alloc(engine, lane, event);
 		else if (event->kind == EVENT_FREE)
@@ -531,6 +538,7 @@ static int handle_span(void *context, const struct event *events, size_t count,
 				  event->call != CALL_REALLOC;
 		levels_set(&engine->levels, event->tick, totals->live_bytes,
 			   totals->live_count);
+		moments_set(&engine->moments, totals->live_bytes);
 		levels_count(&engine->levels, totals->allocated_count - begun,
 			     totals->freed_count + totals->overwritten - ended);
 	}
@@ -558,6 +566,8 @@ static int pass_begin(struct engine *engine)
 	levels_init(&engine->levels, engine->run->first_tick,
 		    engine->run->last_tick);
 	engine->input->format->rewind(engine->input);
+	if (moments_begin(&engine->moments, engine->run) < 0)
+		return -ENOMEM;
 	return live_init(&engine->live);
 }
 
@@ -589,6 +599,8 @@ static int pass_end(struct engine *engine)
 		status = show_records(engine);
 	chains_finish(&engine->chains);
 	levels_finish(&engine->levels);
+	moments_finish(&engine->moments, engine->totals.live_bytes,
+		       engine->totals.allocated_count);
 	groups_settle_peak(&engine->groups, engine->totals.peak_epoch);
 	return status;
 }
@@ -688,6 +700,11 @@ const struct engine_totals *engine_totals(const struct engine *engine)
 const struct groups *engine_groups(const struct engine *engine)
 {
 	return &engine->groups;
+}
+
+const struct moments *engine_moments(const struct engine *engine)
+{
+	return &engine->moments;
 }
 
 const struct levels *engine_levels(const struct engine *engine)

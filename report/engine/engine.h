@@ -19,6 +19,7 @@
 #include "report/engine/groups.h"
 #include "report/engine/levels.h"
 #include "report/engine/live.h"
+#include "report/engine/moments.h"
 #include "report/engine/record.h"
 
 struct diag;
@@ -175,5 +176,6 @@ uint64_t engine_observe_ns(const struct engine *engine);
 const struct engine_totals *engine_totals(const struct engine *engine);
 const struct groups *engine_groups(const struct engine *engine);
 const struct levels *engine_levels(const struct engine *engine);
+const struct moments *engine_moments(const struct engine *engine);
 
 #endif /* REPORT_ENGINE_ENGINE_H */

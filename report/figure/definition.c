@@ -17,8 +17,9 @@ const struct definition definitions[] = {
 	{ "peak_blocks", "Blocks at the peak",
 	  "Number of blocks alive at the moment of the peak." },
 	{ "reallocs", "Reallocs",
-	  "Calls of realloc that gave a block. Each counts as one allocation "
-	  "and, where there was a block before, as one free." },
+	  "Calls of realloc of a block that gave a block. Each counts as one "
+	  "allocation and one free; a realloc of NULL is an allocation like "
+	  "any other." },
 	{ "peak_time", "Time of the peak",
 	  "When the peak was first reached, in seconds from the start." },
 	{ "leaked", "Leaked",
@@ -67,6 +68,15 @@ const struct definition definitions[] = {
 	  "bin of the chart." },
 	{ "live_blocks", "Live blocks",
 	  "Number of blocks alive; the highest level within each bin." },
+	{ "mark_live", "Live bytes at a mark",
+	  "Requested bytes of the blocks alive at that moment; of a phase, when "
+	  "it began." },
+	{ "phase_highest", "Highest within a phase",
+	  "The most requested bytes alive at any time from the phase's "
+	  "beginning to its end." },
+	{ "phase_allocations", "Allocations within a phase",
+	  "Made by all threads from the phase's beginning to its end; a realloc "
+	  "is one." },
 	{ "bin_allocations", "Allocations in the bin",
 	  "Allocations made within the bin; a realloc is one." },
 	{ "bin_deallocations", "Blocks ended in the bin",

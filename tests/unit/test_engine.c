@@ -18,6 +18,7 @@
 #include "report/core/diag.h"
 #include "report/engine/engine.h"
 #include "report/engine/merge.h"
+#include "report/engine/moments.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
 #include "report/event/stacks.h"
@@ -634,6 +635,88 @@ static void spans_are_differences_of_times(void **state)
 	assert_true(run_span(&run, 20000, 15000) == 0);
 }
 
+/* --- moments ------------------------------------------------------------ */
+
+/* Level @bytes from @tick on; before it @allocations were made. */
+struct step {
+	uint64_t tick;
+	uint64_t bytes;
+	uint64_t allocations;
+};
+
+/* What moments_find() must say of @mark, from all @steps. */
+static struct moments_between look_at(const struct run_mark *mark,
+				      const struct step *steps, size_t count)
+{
+	struct moments_between found = { 0 };
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (steps[i].tick < mark->tick) {
+			found.bytes = steps[i].bytes;
+			found.highest_bytes = steps[i].bytes;
+			first = steps[i].allocations + 1;
+		} else if (steps[i].tick < mark->end_tick) {
+			if (steps[i].bytes > found.highest_bytes)
+				found.highest_bytes = steps[i].bytes;
+		}
+		if (steps[i].tick < mark->end_tick)
+			found.allocations = steps[i].allocations + 1 - first;
+	}
+	return found;
+}
+
+static void moments_are_exact(void **state)
+{
+	enum { MARKS = 37, STEPS = 200, ROUNDS = 50 };
+	struct moments moments = { 0 };
+	struct run_mark marks[MARKS];
+	struct step steps[STEPS];
+	struct run run = { .marks = marks };
+
+	(void)state;
+	for (size_t round = 0; round < ROUNDS; round++) {
+		uint64_t tick = 20, bytes = 0;
+
+		run.mark_count = 1 + random_below(MARKS);
+		for (size_t i = 0; i < run.mark_count; i++) {
+			marks[i].kind = RUN_MARK_PHASE;
+			marks[i].tick = random_below(300);
+			marks[i].end_tick =
+				random_below(5)
+					? marks[i].tick + random_below(99)
+					: UINT64_MAX;
+		}
+		assert_int_equal(moments_begin(&moments, &run), 0);
+		for (size_t i = 0; i < STEPS; i++) {
+			tick += random_below(3);
+			if (tick >= moments.next_tick)
+				moments_pass(&moments, tick, bytes, i);
+			bytes = random_below(1000);
+			moments_set(&moments, bytes);
+			steps[i] = (struct step){ tick, bytes, i };
+		}
+		moments_finish(&moments, bytes, STEPS);
+		for (size_t i = 0; i < run.mark_count; i++) {
+			struct moments_between is = moments_find(
+				&moments, marks[i].tick, marks[i].end_tick);
+			struct moments_between must =
+				look_at(&marks[i], steps, STEPS);
+
+			assert_int_equal(is.bytes, must.bytes);
+			assert_int_equal(is.highest_bytes, must.highest_bytes);
+			assert_int_equal(is.allocations, must.allocations);
+		}
+	}
+	run.mark_count = 0;
+	assert_int_equal(moments_begin(&moments, &run), 0);
+	moments_pass(&moments, UINT64_MAX, 1, 1);
+	moments_set(&moments, 1);
+	moments_finish(&moments, 1, 1);
+	assert_int_equal(moments_find(&moments, 0, UINT64_MAX).allocations, 0);
+	moments_done(&moments);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -645,6 +728,7 @@ int main(void)
 		cmocka_unit_test(chains_need_a_place_for_their_ends),
 		cmocka_unit_test(groups_know_when_they_held_most),
 		cmocka_unit_test(many_blocks_are_found_again),
+		cmocka_unit_test(moments_are_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

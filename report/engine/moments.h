@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was live at the moments of a run's marks, and between them.
+ *
+ * Layer: engine.
+ */
+#ifndef REPORT_ENGINE_MOMENTS_H
+#define REPORT_ENGINE_MOMENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct run;
+
+/**
+ * struct moments - the times at which marks and phases begin and end
+ * @ticks:       rising, each once; @count of them
+ * @bytes:       requested bytes live when the moment came: events of its own
+ *               tick come after it
+ * @allocations: made before it
+ * @highest:     a tree of maxima: [count + i] is the highest level from moment i
+ *               on to the next, the level at i included; [i] is the higher one
+ *               of [2i] and [2i + 1]
+ * @passed:      how many of them are over
+ * @next_tick:   of the first that is not, UINT64_MAX if there is none
+ * @level:       highest level since the last one that is over, UINT64_MAX
+ *               before the first: nothing is higher
+ *
+ * Zero-initialised has nothing to free.
+ */
+struct moments {
+	uint64_t *ticks;
+	uint64_t *bytes;
+	uint64_t *allocations;
+	uint64_t *highest;
+	size_t count;
+	size_t passed;
+	uint64_t next_tick;
+	uint64_t level;
+};
+
+/* Before the first event; what was there is freed.  @run: not kept.  Cost: of
+   sorting its marks.  Return: 0 or -ENOMEM. */
+int moments_begin(struct moments *moments, const struct run *run);
+void moments_done(struct moments *moments);
+
+/* Moments up to @tick are over, with @bytes live and @allocations made. */
+void moments_pass(struct moments *moments, uint64_t tick, uint64_t bytes,
+		  uint64_t allocations);
+
+/* After the last event: moments that no event came after are over too. */
+void moments_finish(struct moments *moments, uint64_t bytes,
+		    uint64_t allocations);
+
+/* The level from now on; ticks must not fall. */
+static inline void moments_set(struct moments *moments, uint64_t bytes)
+{
+	if (bytes > moments->level)
+		moments->level = bytes;
+}
+
+/* What moments_find() answers; bytes are requested. */
+struct moments_between {
+	uint64_t bytes;         /* live at the first of the two */
+	uint64_t highest_bytes; /* at any time from there to the second */
+	uint64_t allocations;   /* made between them */
+};
+
+/**
+ * moments_find() - after moments_finish()
+ * @from, @to: when a mark or phase of the run begins and ends; UINT64_MAX as
+ *             @to: all that came
+ *
+ * Zeros where there are no such moments.  Cost: logarithm of their number.
+ */
+struct moments_between moments_find(const struct moments *moments,
+				    uint64_t from, uint64_t to);
+
+#endif /* REPORT_ENGINE_MOMENTS_H */
