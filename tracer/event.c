@@ -7,10 +7,12 @@
 #include "tracer/clock.h"
 #include "tracer/control.h"
 #include "tracer/duration.h"
+#include "tracer/helper.h"
 #include "tracer/modules.h"
 #include "tracer/options.h"
 #include "tracer/piece.h"
 #include "tracer/record.h"
+#include "tracer/smaps.h"
 #include "tracer/state.h"
 #include "tracer/thread.h"
 #include "tracer/tls.h"
@@ -20,6 +22,7 @@ enum {
 	/* Words without frames: an event may bring RSS, LOST and LOST. */
 	EVENT_RESERVE = 4 * RECORD_FIXED_MAX,
 	RSS_INTERVAL_NS = 10 * 1000 * 1000,
+	PAUSES_TICKS = 1 << 29, /* a quarter of a second, or half of one */
 };
 
 _Static_assert(UNWIND_WINDOW_MAX + EVENT_RESERVE < BUFFER_WORDS,
@@ -229,6 +232,30 @@ static inline uint64_t get_head(unsigned tag, uint64_t pop, uint64_t push,
 	       ticks << TRACE_RECORD_TICKS_SHIFT;
 }
 
+/*
+ * The thread made no event for 2^24 ticks, some milliseconds: a program that
+ * allocates little may not fill a buffer for hours, and its memory shall be
+ * sampled all the same.  Not at once, for the sake of short runs.
+ *
+ * Safety: inside the guard.  errno: preserved.
+ */
+static COLD void note_pause(uint64_t tick)
+{
+	static _Atomic uint64_t first_tick;
+	uint64_t signals;
+
+	if (!options.gather_maps)
+		return;
+	if (!first_tick)
+		first_tick = tick;
+	if (tick - first_tick < PAUSES_TICKS)
+		return;
+	sys_signals_block(&signals);
+	if (!helper_start())
+		smaps_take_if_due();
+	sys_signals_restore(&signals);
+}
+
 /* Safety: inside the guard.  Head of an event at @tick with @tag. */
 static inline uint64_t *put_head(uint64_t *p, struct thread *th, unsigned tag,
 				 uint64_t tick, uint64_t pop, uint64_t push)
@@ -243,6 +270,7 @@ static inline uint64_t *put_head(uint64_t *p, struct thread *th, unsigned tag,
 		*p++ = get_head(tag, pop, push, ticks);
 		return p;
 	}
+	note_pause(tick);
 	*p++ = get_head(tag, pop, push, TRACE_RECORD_TICKS_LONG);
 	*p++ = ticks;
 	return p;

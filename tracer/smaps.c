@@ -136,6 +136,7 @@ static bool is_shared_memory(const struct mapping *mapping)
 static bool is_of_tracer(const struct mapping *mapping)
 {
 	return begins(mapping, "[anon:memprof]") ||
+	       strstr(mapping->name, "/libmemprof.so") ||
 	       (!mapping->name_len && !mapping->is_reserved &&
 		!mapping->is_dumped) ||
 	       (mapping->name_len && live_is_path(mapping->name));

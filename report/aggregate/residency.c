@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/aggregate/scope.h"
+#include "report/core/units.h"
 #include "report/engine/engine.h"
 #include "report/engine/levels.h"
 #include "report/event/run.h"
@@ -49,19 +50,60 @@ static bool is_drawn(const struct run *run, enum run_memory_kind kind)
 
 /* --- over time ------------------------------------------------------------ */
 
-/* Return: the values of @kind, of all when it is RUN_MEMORY_COUNT. */
+static uint64_t resident_of(const struct run_memory *sums,
+			    enum run_memory_kind kind)
+{
+	return kind == RUN_MEMORY_COUNT ? sums->resident_all
+					: sums->resident[kind];
+}
+
+/* Return: the values of @kind, of all when it is RUN_MEMORY_COUNT: in each bin
+   that of the last sample up to its end. */
 static const double *values(const struct scope *scope,
 			    enum run_memory_kind kind)
 {
+	const struct levels *levels = engine_levels(scope->engine);
 	const struct run *run = scope->run;
-	double *values = arena_array(scope->arena, run->memory_count,
+	double *values = arena_array(scope->arena, levels->bin_count,
 				     sizeof(*values));
+	uint64_t value = 0;
+	size_t next = 0;
 
-	for (size_t i = 0; values && i < run->memory_count; i++)
-		values[i] = (double)(kind == RUN_MEMORY_COUNT
-					     ? run->memory[i].resident_all
-					     : run->memory[i].resident[kind]);
+	for (size_t bin = 0; values && bin < levels->bin_count; bin++) {
+		uint64_t end = levels_bin_tick(levels, bin + 1);
+
+		for (; next < run->memory_count &&
+		       run->memory[next].tick < end; next++)
+			value = resident_of(&run->memory[next], kind);
+		values[bin] = (double)value;
+	}
 	return values;
+}
+
+size_t residency_first_bin(const struct scope *scope)
+{
+	return levels_bin_of(engine_levels(scope->engine),
+			     scope->run->memory[0].tick);
+}
+
+void residency_overlay(const struct scope *scope, double *rss)
+{
+	const struct levels *levels = engine_levels(scope->engine);
+	const struct run *run = scope->run;
+	double value = 0;
+	size_t next = 0;
+
+	for (size_t bin = 0; bin < levels->bin_count; bin++) {
+		uint64_t end = levels_bin_tick(levels, bin + 1);
+
+		/* An event of its own, or what the one before said. */
+		if (bin == 0 || levels->rss[bin] != levels->rss[bin - 1])
+			value = (double)levels->rss[bin];
+		for (; next < run->memory_count &&
+		       run->memory[next].tick < end; next++)
+			value = (double)run->memory[next].resident_all;
+		rss[bin] = value;
+	}
 }
 
 /* What was before the first sample is not known. */
@@ -77,19 +119,20 @@ static bool add_curve(struct figure_series *series,
 		.definition = "rss",
 		.kind = CELL_BYTES,
 		.values = values(scope, kind->kind),
-		.start = scope->run->memory_count > 1,
+		.start = residency_first_bin(scope),
 	};
 	return curve->values;
 }
 
 static double *seconds(const struct scope *scope)
 {
-	const struct run *run = scope->run;
-	double *seconds = arena_array(scope->arena, run->memory_count,
+	const struct levels *levels = engine_levels(scope->engine);
+	double *seconds = arena_array(scope->arena, levels->bin_count,
 				      sizeof(*seconds));
 
-	for (size_t i = 0; seconds && i < run->memory_count; i++)
-		seconds[i] = run_seconds(run, run->memory[i].tick);
+	for (size_t i = 0; seconds && i < levels->bin_count; i++)
+		seconds[i] = run_seconds(scope->run,
+					 levels_bin_tick(levels, i + 1));
 	return seconds;
 }
 
@@ -108,7 +151,8 @@ const struct figure *residency_series(const struct scope *scope)
 	figure->id = "residency";
 	figure->title = "Resident memory by kind";
 	figure->series.seconds = seconds(scope);
-	figure->series.point_count = scope->run->memory_count;
+	figure->series.point_count =
+		engine_levels(scope->engine)->bin_count;
 	figure->series.curves = curves;
 	if (!figure->series.seconds ||
 	    !add_curve(&figure->series, curves, scope, &all))
@@ -161,14 +205,27 @@ static void add_explained(struct table_maker *table, const struct scope *scope)
 
 	add_kind(table, "Heap and other anonymous memory",
 		 allocator_bytes(highest), allocator_bytes(last));
-	add_kind(table, "– of it live blocks, as requested", live_highest,
+	add_kind(table, "– live blocks as requested, written to or not", live_highest,
 		 live_last);
 	table_row(table);
 	table_add(table,
-		  cell_text("– of it the rest: the allocator's own, free memory "
-			    "that it keeps, maps of the program"));
+		  cell_text("– the rest: allocator, free memory that it keeps, "
+			    "other maps, stacks of threads that never allocate"));
 	table_add(table, excess(allocator_bytes(highest), live_highest));
 	table_add(table, excess(allocator_bytes(last), live_last));
+}
+
+/* Where no sample was taken when there was most. */
+static void add_caption(const struct scope *scope, struct figure *figure)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	units_format_bytes(text, sizeof(text), scope->run->peak_rss_bytes);
+	figure->caption = arena_printf(
+		scope->arena,
+		"No sample was taken when there was most: the kernel counted "
+		"up to %s",
+		text);
 }
 
 const struct figure *residency_table(const struct scope *scope)
@@ -183,6 +240,7 @@ const struct figure *residency_table(const struct scope *scope)
 	const struct run_memory *highest = &run->mappings_highest.sums;
 	const struct run_memory *last = &run->mappings_last.sums;
 	struct table_maker table;
+	struct figure *figure;
 
 	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
 	add_kind(&table, "Resident memory", highest->resident_all,
@@ -199,8 +257,11 @@ const struct figure *residency_table(const struct scope *scope)
 	if (highest->swapped || last->swapped)
 		add_kind(&table, "Swapped out, not resident",
 			 highest->swapped, last->swapped);
-	return table_finish(&table, scope, "resident",
-			    "What resident memory is made of");
+	figure = table_finish(&table, scope, "resident",
+			      "What resident memory is made of");
+	if (figure && run->peak_rss_bytes / 10 > highest->resident_all / 9)
+		add_caption(scope, figure);
+	return figure;
 }
 
 /* --- by path -------------------------------------------------------------- */

@@ -15,6 +15,13 @@ struct scope;
 /* All: NULL when out of memory; to be asked for only where the run has
    samples, run->memory_count. */
 
+/* Return: the chart's bin of the first sample. */
+size_t residency_first_bin(const struct scope *scope);
+
+/* Puts into @rss, by bin of the engine's levels, what events and samples
+   say together: the last of them up to its end, 0 before the first. */
+void residency_overlay(const struct scope *scope, double *rss);
+
 /* SERIES "residency": resident bytes over time, a curve for each kind that
    there was any of and that says something. */
 const struct figure *residency_series(const struct scope *scope);

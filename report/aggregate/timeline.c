@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/aggregate/marks.h"
+#include "report/aggregate/residency.h"
 #include "report/aggregate/scope.h"
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
@@ -105,6 +106,20 @@ static const double *values(const struct scope *scope, const uint64_t *levels,
 	return values;
 }
 
+/* Samples of mappings say it too. */
+static const double *resident(const struct scope *scope,
+			      const struct levels *levels)
+{
+	size_t count = levels->bin_count;
+	double *values = arena_array(scope->arena, count, sizeof(*values));
+
+	for (size_t i = 0; values && i < count; i++)
+		values[i] = (double)levels->rss[i];
+	if (values && scope->run->memory_count)
+		residency_overlay(scope, values);
+	return values;
+}
+
 static bool curves_fill(struct figure_series *series, const struct scope *scope,
 			const struct levels *levels, bool has_rss)
 {
@@ -132,11 +147,12 @@ static bool curves_fill(struct figure_series *series, const struct scope *scope,
 
 		if (is_rss && !has_rss)
 			continue;
-		all[i].values = values(scope, from[i], count);
+		all[i].values = is_rss ? resident(scope, levels)
+				       : values(scope, from[i], count);
 		if (!all[i].values)
 			return false;
 		while (is_rss && all[i].start < count &&
-		       !levels->rss[all[i].start])
+		       all[i].values[all[i].start] <= 0)
 			all[i].start++;
 		curves[series->curve_count++] = all[i];
 	}
@@ -180,7 +196,8 @@ const struct figure *timeline_of_run(const struct scope *scope)
 	};
 	struct figure *figure =
 		series_figure(scope, engine_levels(scope->engine),
-			      totals->peak_rss != 0, &mark,
+			      totals->peak_rss || scope->run->memory_count,
+			      &mark,
 			      totals->peak_bytes != 0);
 
 	if (!figure || marks_add_spans(scope, &figure->series))

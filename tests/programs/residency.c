@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Has resident memory of every kind, of known size, when it ends.
- *   residency FILE
- * FILE is made, 8 MiB, and mapped.  With "wait" as second argument a second
- * passes first in which it allocates little by little.
+ *   residency FILE [BLOCKS]
+ * FILE is made, 8 MiB, and mapped.  With a second argument a second passes
+ * first in which it allocates so many blocks, twenty times.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -69,12 +69,12 @@ static int make_file(const char *path)
 	return fd;
 }
 
-static void take_a_second(void)
+static void take_a_second(int blocks)
 {
-	struct timespec step = { 0, 10 * 1000 * 1000 };
+	struct timespec step = { 0, 50 * 1000 * 1000 };
 
-	for (int i = 0; i < 100; i++) {
-		for (int k = 0; k < 1000; k++) {
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < blocks; k++) {
 			void *p = malloc(100);
 
 			TRUTH_KEEP(p);
@@ -90,12 +90,12 @@ int main(int argc, char **argv)
 	int rw = PROT_READ | PROT_WRITE;
 	pthread_t thread;
 
-	must(argc > 1, "usage: residency FILE [wait]");
+	must(argc > 1, "usage: residency FILE [BLOCKS]");
 	sem_init(&is_deep, 0, 0);
 	must(pthread_create(&thread, NULL, go_deep, NULL) == 0, "thread");
 	sem_wait(&is_deep);
 	if (argc > 2)
-		take_a_second();
+		take_a_second(atoi(argv[2]));
 	map(8 * MIB, PROT_READ, MAP_SHARED, make_file(argv[1]));
 	map(16 * MIB, rw, anonymous, -1);
 	map(4 * MIB, rw, MAP_SHARED | MAP_ANONYMOUS, -1);
