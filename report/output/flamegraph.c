@@ -343,8 +343,9 @@ int flamegraph_render(const struct figure *figure,
 	error = flame_layout_compute(draw.tree, &limits, &draw.layout);
 	if (!error)
 		error = flame_key_compute(draw.tree, &draw.key);
+	if (!error)
+		error = svg_init(&draw.svg, out, !draw.options.inline_in_html);
 	if (!error) {
-		svg_init(&draw.svg, out, !draw.options.inline_in_html);
 		draw_document(&draw);
 		error = svg_done(&draw.svg, diag);
 	} else {

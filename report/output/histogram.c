@@ -420,13 +420,17 @@ int histogram_render(const struct figure *figure,
 {
 	struct histogram_drawing draw = { .figure = figure,
 					  .table = &figure->table };
+	int error;
 
 	if (figure->kind != FIGURE_TABLE || !figure->table.is_histogram)
 		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 				"a histogram needs a table of classes");
 	if (options)
 		draw.options = *options;
-	svg_init(&draw.svg, out, !draw.options.inline_in_html);
+	error = svg_init(&draw.svg, out, !draw.options.inline_in_html);
+	if (error)
+		return diag_set(diag, error, NULL, DIAG_NO_OFFSET,
+				"out of memory");
 	draw_document(&draw);
 	svg_head_done(&draw.head);
 	return svg_done(&draw.svg, diag);

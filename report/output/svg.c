@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/output/svg.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <libxml/xmlwriter.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,221 +14,66 @@
 #include "report/output/svg_figures.h"
 #include "report/template/builtin.h"
 
-/* --- bytes --------------------------------------------------------------- */
-
-static void flush(struct svg *svg)
+static const xmlChar *xml_text(const char *text)
 {
-	sink_write(svg->out, svg->buffer, svg->used);
-	svg->used = 0;
+	return (const xmlChar *)text;
 }
 
-static void put(struct svg *svg, const char *bytes, size_t len)
+static int write_to_sink(void *context, const char *data, int len)
 {
-	if (len > sizeof(svg->buffer) - svg->used) {
-		flush(svg);
-		if (len > sizeof(svg->buffer)) {
-			sink_write(svg->out, bytes, len);
-			return;
-		}
+	struct sink *out = context;
+
+	sink_write(out, data, (size_t)len);
+	return out->error ? -1 : len;
+}
+
+int svg_init(struct svg *svg, struct sink *out, bool declaration)
+{
+	xmlOutputBufferPtr buffer;
+
+	memset(svg, 0, sizeof(*svg));
+	buffer = xmlOutputBufferCreateIO(write_to_sink, NULL, out, NULL);
+	if (!buffer)
+		return -ENOMEM;
+	svg->writer = xmlNewTextWriter(buffer);
+	if (!svg->writer) {
+		xmlOutputBufferClose(buffer);
+		return -ENOMEM;
 	}
-	memcpy(svg->buffer + svg->used, bytes, len);
-	svg->used += len;
-}
-
-static void put_text(struct svg *svg, const char *text)
-{
-	put(svg, text, strlen(text));
-}
-
-/* XML 1.0, section 2.4, and 3.3.3 for what attributes would lose.  NULL: written
-   as it is. */
-static const char *escape_find(char c, bool in_value)
-{
-	switch (c) {
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '&':
-		return "&amp;";
-	case '"':
-		return "&quot;";
-	case '\r':
-		return "&#13;";
-	case '\n':
-		return in_value ? "&#10;" : NULL;
-	case '\t':
-		return in_value ? "&#9;" : NULL;
-	default:
-		return NULL;
-	}
-}
-
-/* Return: bytes of the UTF-8 sequence that starts at @text, its character in
-   @ret; 0 for none. */
-static size_t character_at(const char *text, uint32_t *ret)
-{
-	unsigned char first = (unsigned char)text[0];
-	size_t len = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-	uint32_t c = first & (0xffU >> (len + 1));
-
-	if (first < 0xc0)
-		return 0;
-	for (size_t i = 1; i < len; i++) {
-		if (((unsigned char)text[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | ((unsigned char)text[i] & 0x3f);
-	}
-	*ret = c;
-	return len;
-}
-
-/* Writes what no attribute holds as it is.  Return: bytes of @text taken. */
-static size_t put_special(struct svg *svg, const char *text, bool in_value)
-{
-	const char *escape = escape_find(*text, in_value);
-	char reference[16];
-	uint32_t c;
-	size_t len = 0;
-
-	if (escape) {
-		put_text(svg, escape);
-		return 1;
-	}
-	if (in_value && !svg->has_encoding)
-		len = character_at(text, &c);
-	if (!len) {
-		put(svg, text, 1);
-		return 1;
-	}
-	snprintf(reference, sizeof(reference), "&#x%" PRIX32 ";", c);
-	put_text(svg, reference);
-	return len;
-}
-
-static bool is_plain(char c)
-{
-	return (unsigned char)c >= ' ' && (unsigned char)c < 0x80 && c != '<' &&
-	       c != '>' && c != '&' && c != '"';
-}
-
-static void put_escaped(struct svg *svg, const char *text, bool in_value)
-{
-	while (*text) {
-		size_t plain = 0;
-
-		while (is_plain(text[plain]))
-			plain++;
-		put(svg, text, plain);
-		text += plain;
-		if (*text)
-			text += put_special(svg, text, in_value);
-	}
-}
-
-/* --- elements ------------------------------------------------------------ */
-
-void svg_init(struct svg *svg, struct sink *out, bool declaration)
-{
-	svg->out = out;
-	svg->has_encoding = declaration;
-	svg->failed = false;
-	svg->in_tag = false;
-	svg->depth = 0;
-	svg->used = 0;
 	if (declaration)
-		put_text(svg, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+		svg->failed |= xmlTextWriterStartDocument(svg->writer, NULL,
+							  "UTF-8", NULL) < 0;
+	return 0;
 }
 
 int svg_done(struct svg *svg, struct diag *diag)
 {
-	while (svg->depth)
-		svg_close(svg);
-	put(svg, "\n", 1);
-	flush(svg);
-	if (svg->failed || svg->out->error)
+	svg->failed |= xmlTextWriterEndDocument(svg->writer) < 0;
+	svg->failed |= xmlTextWriterFlush(svg->writer) < 0;
+	xmlFreeTextWriter(svg->writer);
+	svg->writer = NULL;
+	if (svg->failed)
 		return diag_set(diag, -EIO, NULL, DIAG_NO_OFFSET,
 				"the drawing could not be written");
 	return 0;
 }
 
-/* Ends the start tag of the innermost element, if it is the last written. */
-static void end_tag(struct svg *svg)
-{
-	if (svg->in_tag)
-		put(svg, ">", 1);
-	svg->in_tag = false;
-}
-
 void svg_open(struct svg *svg, const char *element)
 {
-	assert(svg->depth < SVG_DEPTH_MAX);
-	end_tag(svg);
-	put(svg, "<", 1);
-	put_text(svg, element);
-	svg->open[svg->depth++] = element;
-	svg->in_tag = true;
+	svg->failed |=
+		xmlTextWriterStartElement(svg->writer, xml_text(element)) < 0;
 }
 
 void svg_close(struct svg *svg)
 {
-	assert(svg->depth);
-	svg->depth--;
-	if (svg->in_tag) {
-		put(svg, "/>", 2);
-	} else {
-		put(svg, "</", 2);
-		put_text(svg, svg->open[svg->depth]);
-		put(svg, ">", 1);
-	}
-	svg->in_tag = false;
-}
-
-void svg_value_open(struct svg *svg, const char *name)
-{
-	assert(svg->in_tag);
-	put(svg, " ", 1);
-	put_text(svg, name);
-	put(svg, "=\"", 2);
-}
-
-void svg_value(struct svg *svg, const char *piece)
-{
-	put_escaped(svg, piece, true);
-}
-
-void svg_value_close(struct svg *svg)
-{
-	put(svg, "\"", 1);
+	svg->failed |= xmlTextWriterEndElement(svg->writer) < 0;
 }
 
 void svg_attr(struct svg *svg, const char *name, const char *value)
 {
-	svg_value_open(svg, name);
-	svg_value(svg, value);
-	svg_value_close(svg);
+	svg->failed |= xmlTextWriterWriteAttribute(svg->writer, xml_text(name),
+						   xml_text(value)) < 0;
 }
-
-void svg_text(struct svg *svg, const char *text)
-{
-	end_tag(svg);
-	put_escaped(svg, text, false);
-}
-
-void svg_cdata(struct svg *svg, const char *text)
-{
-	end_tag(svg);
-	put_text(svg, "<![CDATA[");
-	put_text(svg, text);
-	put_text(svg, "]]>");
-}
-
-void svg_break(struct svg *svg)
-{
-	svg_text(svg, "\n");
-}
-
-/* --- numbers ------------------------------------------------------------- */
 
 void svg_attr_int(struct svg *svg, const char *name, long long value)
 {
@@ -301,7 +146,37 @@ void svg_attr_percent(struct svg *svg, const char *name, double percent)
 	svg_attr(svg, name, text);
 }
 
-/* --- what all drawings share ---------------------------------------------- */
+void svg_value_open(struct svg *svg, const char *name)
+{
+	svg->failed |=
+		xmlTextWriterStartAttribute(svg->writer, xml_text(name)) < 0;
+}
+
+void svg_value(struct svg *svg, const char *piece)
+{
+	svg_text(svg, piece);
+}
+
+void svg_value_close(struct svg *svg)
+{
+	svg->failed |= xmlTextWriterEndAttribute(svg->writer) < 0;
+}
+
+void svg_text(struct svg *svg, const char *text)
+{
+	svg->failed |=
+		xmlTextWriterWriteString(svg->writer, xml_text(text)) < 0;
+}
+
+void svg_cdata(struct svg *svg, const char *text)
+{
+	svg->failed |= xmlTextWriterWriteCDATA(svg->writer, xml_text(text)) < 0;
+}
+
+void svg_break(struct svg *svg)
+{
+	svg_text(svg, "\n");
+}
 
 void svg_open_root(struct svg *svg, const char *id, const char *class,
 		   const char *label, double height, unsigned font_px)

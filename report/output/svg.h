@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small drawing layer that writes XML.  Every text and value is escaped here;
- * they are sanitised before (report/core/text.h).  A flamegraph has 20,000 boxes
- * of some forty pieces each, so these go to a buffer, and from there to the sink,
- * which keeps the first error.
+ * A small drawing layer over libxml2's writer.  Every name and text is escaped
+ * there; texts are sanitised before (report/core/text.h).  The first error
+ * sticks and svg_done() tells it.
  *
  * Layer: output.
  */
@@ -17,38 +16,23 @@
 struct diag;
 struct sink;
 
-enum { SVG_DEPTH_MAX = 16, SVG_BUFFER_SIZE = 8192 };
-
 /**
  * struct svg - one document being written
- * @out:          borrowed
- * @has_encoding: the declaration names one; else characters beyond ASCII are
- *                references in values
- * @failed:       a part is missing for want of memory
- * @in_tag:       the innermost element's start tag is not ended
- * @open:         names of the @depth elements that are open, borrowed
- * @buffer:       @used bytes that are not yet in @out
+ * @writer: xmlTextWriterPtr, owned
  */
 struct svg {
-	struct sink *out;
-	bool has_encoding;
+	void *writer;
 	bool failed;
-	bool in_tag;
-	unsigned depth;
-	const char *open[SVG_DEPTH_MAX];
-	size_t used;
-	char buffer[SVG_BUFFER_SIZE];
 };
 
-/* @out is borrowed until svg_done().
+/* Return: 0 or -ENOMEM.  @out is borrowed until svg_done().
    @declaration: whether to begin with <?xml … ?>. */
-void svg_init(struct svg *svg, struct sink *out, bool declaration);
+int svg_init(struct svg *svg, struct sink *out, bool declaration);
 
-/* Closes what is open; must follow svg_init().
+/* Closes what is open and frees the writer; must follow svg_init().
    Return: 0 or negative errno with @diag filled. */
 int svg_done(struct svg *svg, struct diag *diag);
 
-/* @element: borrowed until it is closed; at most SVG_DEPTH_MAX are open. */
 void svg_open(struct svg *svg, const char *element);
 void svg_close(struct svg *svg);
 void svg_attr(struct svg *svg, const char *name, const char *value);

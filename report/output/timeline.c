@@ -657,6 +657,7 @@ int timeline_render(const struct figure *figure,
 	struct timeline_drawing draw = { .figure = figure,
 					 .series = &figure->series };
 	const struct figure_series *series = &figure->series;
+	int error;
 
 	if (figure->kind != FIGURE_SERIES)
 		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
@@ -665,7 +666,10 @@ int timeline_render(const struct figure *figure,
 		draw.options = *options;
 	if (series->point_count)
 		draw.end = clean(series->seconds[series->point_count - 1]);
-	svg_init(&draw.svg, out, !draw.options.inline_in_html);
+	error = svg_init(&draw.svg, out, !draw.options.inline_in_html);
+	if (error)
+		return diag_set(diag, error, NULL, DIAG_NO_OFFSET,
+				"out of memory");
 	draw_document(&draw);
 	svg_head_done(&draw.head);
 	return svg_done(&draw.svg, diag);

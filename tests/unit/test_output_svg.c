@@ -180,51 +180,6 @@ static void test_hostile(void **state)
 	arena_done(&arena);
 }
 
-/* A parser reads values and texts as they were given, whatever they hold, and
-   with or without a declaration; also what is longer than any buffer. */
-static void test_escapes(void **state)
-{
-	static const char special[] =
-		"a<b>\"c\"&amp;'\t\n\r—\xf0\x9f\x94\xa5]]>é";
-	char *text = malloc(3 * SVG_BUFFER_SIZE + sizeof(special));
-
-	(void)state;
-	assert_non_null(text);
-	memset(text, '&', 3 * SVG_BUFFER_SIZE);
-	memcpy(text + 3 * SVG_BUFFER_SIZE, special, sizeof(special));
-	for (int declared = 0; declared < 2; declared++) {
-		struct drawing drawing;
-		struct svg svg;
-		xmlNodePtr root;
-		xmlChar *back;
-
-		sink_init_memory(&drawing.out);
-		svg_init(&svg, &drawing.out, declared);
-		svg_open(&svg, "svg");
-		svg_value_open(&svg, "id");
-		svg_value(&svg, special);
-		svg_value(&svg, text);
-		svg_value_close(&svg);
-		svg_open(&svg, "g");
-		svg_attr(&svg, "class", "");
-		svg_close(&svg);
-		svg_text(&svg, text);
-		assert_int_equal(svg_done(&svg, NULL), 0);
-		parse(&drawing);
-		root = xmlDocGetRootElement(drawing.document);
-		back = xmlGetProp(root, (const xmlChar *)"id");
-		assert_memory_equal(back, special, sizeof(special) - 1);
-		assert_string_equal((char *)back + sizeof(special) - 1, text);
-		xmlFree(back);
-		back = xmlNodeGetContent(root);
-		assert_string_equal((char *)back, text);
-		xmlFree(back);
-		assert_true(says(&drawing, "<g class=\"\"/>"));
-		drawing_done(&drawing);
-	}
-	free(text);
-}
-
 static void test_empty(void **state)
 {
 	struct arena arena = { 0 };
@@ -619,7 +574,6 @@ int main(void)
 		cmocka_unit_test(test_file_is_complete),
 		cmocka_unit_test(test_inline),
 		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_wide),
