@@ -16,15 +16,17 @@
 #include "tracer/helper.h"
 #include "tracer/real.h"
 #include "tracer/state.h"
+#include "tracer/sys.h"
 #include "tracer/tls.h"
 
 /* Safety: as the hooks. */
 static COLD void retire_helper(void)
 {
-	static atomic_flag done = ATOMIC_FLAG_INIT;
+	static atomic_int done_by; /* a forked child has a helper of its own */
+	int pid = sys_getpid();
 	uintptr_t guard;
 
-	if (!state_is_owner() || atomic_flag_test_and_set(&done))
+	if (!state_is_owner() || atomic_exchange(&done_by, pid) == pid)
 		return;
 	guard = tls_enter_internal();
 	helper_stop();

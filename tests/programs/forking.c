@@ -2,14 +2,16 @@
 /*
  * Forks while threads allocate.  The argument says how: "once", "chain" (each
  * child has a child, 5 deep), "storm" (8 children at once, 4 times), "daemon"
- * (twice, and the parents end).  Threads of the first process go on allocating
- * all the time.
+ * (twice, and the parents end), "wall" (once; both wait for children of every
+ * kind until there are none).  Threads of the first process go on allocating all
+ * the time.
  *
  * Every process that goes on has blocks of a size of its own, 10000 + n: n is
  * 0 in the first one, and told to the others.  It allocates 3 of them, before
  * any child is made, and frees what it inherited: the truth has a line
  * "process PID n".
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -124,6 +126,19 @@ static void daemonise(void)
 		_exit(6);
 }
 
+/* Enough for the tracer to have a process beside this one. */
+static void wait_for_all(void)
+{
+	for (int i = 0; i < 40000; i++) {
+		void *p = malloc(100);
+
+		TRUTH_KEEP(p);
+		free(p);
+	}
+	while (waitpid(-1, NULL, __WALL) > 0)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -146,6 +161,15 @@ int main(int argc, char **argv)
 		storm();
 	} else if (strcmp(how, "daemon") == 0) {
 		daemonise();
+	} else if (strcmp(how, "wall") == 0) {
+		wait_for_all();
+		pid = fork();
+		if (pid == 0) {
+			live(1);
+			wait_for_all();
+			exit(0);
+		}
+		wait_for_all();
 	}
 	done = true;
 	for (int i = 0; i < THREADS; i++)

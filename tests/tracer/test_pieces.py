@@ -308,6 +308,11 @@ def daemon():
 
 
 @test
+def waits_for_children_of_every_kind():
+    check_equal(check_family("wall"), (2, 2), "traces and processes")
+
+
+@test
 def forked_children_that_are_not_traced():
     run, _ = forked("chain", options=())
     check_equal(len(traces_in(run.dir)), 1, "traces")
