@@ -82,6 +82,11 @@ uint64_t chunk_lost_count(void)
 	return lost.total;
 }
 
+uint64_t chunk_lost_pending(void)
+{
+	return lost.pending;
+}
+
 uint64_t chunk_event_count(uint32_t piece)
 {
 	return event_counts[piece & 1];

@@ -82,6 +82,9 @@ void chunk_forget_all(void);
    same. */
 int chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error);
 
+/* Return: those of them that no LOST chunk tells yet.  Safety: any. */
+uint64_t chunk_lost_pending(void);
+
 /* Return: events lost because the file did not take them.  Safety: any. */
 uint64_t chunk_lost_count(void);
 

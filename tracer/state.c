@@ -204,7 +204,8 @@ static bool is_alone(void)
  */
 static void remove_live(enum trace_end_how how)
 {
-	if (how == TRACE_END_ABORT)
+	/* What a full disk has taken is told there. */
+	if (how == TRACE_END_ABORT || chunk_lost_pending())
 		return;
 	if (how == TRACE_END_EXEC) {
 		if (!is_alone())

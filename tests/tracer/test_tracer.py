@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Traces programs that know the truth and compares.  Started by run.sh."""
 import os
+import re
 import shutil
 import signal
 import struct
@@ -350,6 +351,17 @@ def full_disk():
                   keep_stacks=False)
         check_equal((run.status, run.stdout), (0, b"went on\n"))
         check(b"No space left" in run.stderr, run.stderr)
+        run.done()
+        # What could not be written is told in the room of the last buffers.
+        for name in os.listdir(directory):
+            os.remove(os.path.join(directory, name))
+        run = Run(["limits", "0"], output=os.path.join(directory, "u.dat"),
+                  keep_stacks=False, record=True, options=["-q"])
+        check_equal((run.status, run.stdout), (0, b"went on\n"))
+        missing = re.search(rb"missing from the trace: (\d+)", run.stderr)
+        check(missing, run.stderr)
+        check_equal(sum(lost["count"] for lost in run.trace.lost),
+                    int(missing.group(1)))
         run.done()
     finally:
         subprocess.run(["umount", directory])

@@ -145,7 +145,8 @@ static int prepare(int fd, struct summary *sum)
 
 /* Safety: allocates.  Return: 0 or -errno. */
 static int complete(int fd, const struct live_file *live,
-		    const struct finish_end *end, struct finish_result *ret)
+		    const char *live_path, const struct finish_end *end,
+		    struct finish_result *ret)
 {
 	struct slots_result added = {0};
 	struct summary sum = {0};
@@ -157,6 +158,7 @@ static int complete(int fd, const struct live_file *live,
 		       summary_is_resumed_by(&sum, TRACE_CHUNK_COLUMNS);
 	if (!err && (!sum.end_how || sum.resumed ||
 		     (added.chunks && is_end_of_piece(&sum)))) {
+		live_shrink(live_path);
 		err = append_all_lost(fd, &sum, live);
 		if (!err)
 			err = append_clock(fd, &sum);
@@ -288,7 +290,7 @@ int finish_trace(const char *path, const struct finish_end *end,
 	snprintf(live_path, sizeof(live_path), "%s.live", path);
 	err = live_open(&live, live_path);
 	if (!err && lock_trace(fd, &live, end->launched)) {
-		err = complete(fd, &live, end, ret);
+		err = complete(fd, &live, live_path, end, ret);
 		if (!err)
 			unlink(live_path);
 	}

@@ -76,6 +76,19 @@ void live_close(struct live_file *live)
 	live->fd = -1;
 }
 
+void live_shrink(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size > TRACE_LIVE_PAGE && ftruncate(fd, TRACE_LIVE_PAGE) != 0)
+		errno = 0; /* then there is no room, and that shows */
+	close(fd);
+}
+
 bool live_is_there(const struct live_file *live)
 {
 	return live->fd >= 0;

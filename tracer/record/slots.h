@@ -54,6 +54,15 @@ struct live_lost {
 /* Return: as the file says, zeros where it does not.  Safety: reads. */
 struct live_lost live_get_lost(const struct live_file *live);
 
+/*
+ * Cuts the buffers off that slots_append() has put into the trace, and keeps
+ * what live_get_owner() and live_get_lost() read: on a full disk the trace's
+ * end needs their room.
+ *
+ * Safety: system call; nobody writes to the file any more.
+ */
+void live_shrink(const char *path);
+
 /**
  * struct slots_result - what was done
  * @chunks:        appended
