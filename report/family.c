@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/aggregate/scope.h"
@@ -20,13 +21,16 @@
 
 /**
  * struct family_member - one run
- * @depth:  processes above it that are among the members
+ * @number: in the order they were given
+ * @command: with its arguments
  * @is_placed: it has its row
  * @inherited: frees of blocks that the process had when it was forked
  */
 struct family_member {
+	size_t number;
 	const char *report;
 	const char *program;
+	const char *command;
 	const char *end;
 	uint32_t pid;
 	uint32_t ppid;
@@ -46,6 +50,7 @@ static const struct figure_column columns[] = {
 	{ "parent", "Parent", NULL, CELL_ID },
 	{ "depth", "Depth", NULL, CELL_COUNT },
 	{ "program", "Program", NULL, CELL_TEXT },
+	{ "command", "Command", NULL, CELL_TEXT },
 	{ "start", "Started", NULL, CELL_DATE },
 	{ "run_time", "Run time", NULL, CELL_SECONDS },
 	{ "events", "Events", "events", CELL_COUNT },
@@ -56,6 +61,21 @@ static const struct figure_column columns[] = {
 	{ "end", "End", NULL, CELL_TEXT },
 	{ "report", "Report", NULL, CELL_TEXT },
 };
+
+/* Of these the page shows as many as fit on it. */
+static const struct figure_column page_columns[] = {
+	{ "command", "Command", NULL, CELL_TEXT },
+	{ "report", "Report", NULL, CELL_LINK },
+	{ "process", "Process", NULL, CELL_ID },
+	{ "start", "Started", NULL, CELL_DATE },
+	{ "run_time", "Run time", NULL, CELL_SECONDS },
+	{ "peak_bytes", "Peak", NULL, CELL_BYTES },
+	{ "leaked_bytes", "Leaked", NULL, CELL_BYTES },
+	{ "end", "End", NULL, CELL_TEXT },
+};
+
+/* Of a command line that a page shows, in bytes. */
+enum { COMMAND_MAX = 200 };
 
 void family_done(struct family *family)
 {
@@ -69,6 +89,21 @@ static const char *keep_text(struct family *family, const char *text)
 	return arena_copy(&family->arena, text, strlen(text));
 }
 
+/* Return: the command line, cut off at an argument where it is long. */
+static const char *command_text(struct family *family, const struct run *run)
+{
+	const char *text = run->executable;
+
+	for (size_t i = 0; i < run->argument_count && text; i++) {
+		if (i && strlen(text) + strlen(run->arguments[i]) > COMMAND_MAX)
+			return arena_printf(&family->arena, "%s \xe2\x80\xa6",
+					    text);
+		text = arena_printf(&family->arena, "%s%s%s", i ? text : "",
+				    i ? " " : "", run->arguments[i]);
+	}
+	return text ? keep_text(family, text) : NULL;
+}
+
 int family_add(struct family *family, const struct pipeline *pipeline,
 	       const char *name)
 {
@@ -79,7 +114,9 @@ int family_add(struct family *family, const struct pipeline *pipeline,
 	if (!member)
 		return -ENOMEM;
 	*member = (struct family_member){
+		.number = family->members.count,
 		.report = text_sanitize(&family->arena, name, strlen(name)),
+		.command = command_text(family, run),
 		.program = keep_text(family, run->executable),
 		.end = keep_text(family, summary_end_text(&pipeline->scope)),
 		.pid = run->pid,
@@ -93,7 +130,10 @@ int family_add(struct family *family, const struct pipeline *pipeline,
 		.inherited = totals->unmatched_frees,
 		.is_fork = run->piece_count && run->pieces[0].parent_run,
 	};
-	return member->report && member->program && member->end ? 0 : -ENOMEM;
+	return member->report && member->program && member->command &&
+			       member->end
+		       ? 0
+		       : -ENOMEM;
 }
 
 static void add_row(struct table_maker *table,
@@ -104,6 +144,7 @@ static void add_row(struct table_maker *table,
 	table_add(table, cell_or_none(cell_id(member->ppid), member->ppid));
 	table_add(table, cell_count(depth));
 	table_add(table, cell_text(member->program));
+	table_add(table, cell_text(member->command));
 	table_add(table,
 		  cell_or_none((struct cell){ .kind = CELL_DATE,
 					      .count = member->start_ns },
@@ -117,6 +158,55 @@ static void add_row(struct table_maker *table,
 				      member->is_fork));
 	table_add(table, cell_text(member->end));
 	table_add(table, cell_text(member->report));
+}
+
+/* A child stands further right than its parent. */
+static const char *indented(struct arena *arena, const char *text,
+			    uint64_t depth)
+{
+	static const char step[] = "\xc2\xa0\xc2\xa0\xc2\xa0";
+
+	for (uint64_t i = 0; i < depth && i < 10 && text; i++)
+		text = arena_printf(arena, i ? "%s%s" : "%s\xe2\x94\x94 %s",
+				    i ? step : "", text);
+	return text;
+}
+
+static void add_page_row(struct table_maker *table, struct arena *arena,
+			 const struct family_member *member, uint64_t depth)
+{
+	struct figure_link *link = arena_alloc(arena, sizeof(*link));
+
+	if (link) {
+		link->text = member->report;
+		link->path = arena_printf(arena, "%s/index.html",
+					  member->report);
+	}
+	table_row(table);
+	table_add(table, cell_text(indented(arena, member->command, depth)));
+	table_add(table, link && link->path
+				 ? (struct cell){ .kind = CELL_LINK,
+						  .link = link }
+				 : cell_text(member->report));
+	table_add(table, cell_id(member->pid));
+	table_add(table,
+		  cell_or_none((struct cell){ .kind = CELL_DATE,
+					      .count = member->start_ns },
+			       member->start_ns));
+	table_add(table, cell_seconds(member->run_time));
+	table_add(table, cell_bytes(member->peak_bytes));
+	table_add(table, cell_bytes(member->leaked_bytes));
+	table_add(table, cell_text(member->end));
+}
+
+/* Siblings stand in the order they were started. */
+static int by_start(const void *a, const void *b)
+{
+	const struct family_member *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 /* Return: the member after number @from that has no row yet and whose parent is
@@ -134,20 +224,21 @@ static size_t next_child(const struct family *family, size_t from,
 }
 
 /* A row for number @i, then one for each that comes from it. */
-static void place(struct family *family, struct table_maker *table, size_t i,
+static void place(struct family *family, struct table_maker tables[2], size_t i,
 		  uint64_t depth)
 {
 	struct family_member *items = family->members.items;
 	size_t child;
 
 	items[i].is_placed = true;
-	add_row(table, &items[i], depth);
+	add_row(&tables[0], &items[i], depth);
+	add_page_row(&tables[1], &family->arena, &items[i], depth);
 	if (!items[i].pid)
 		return;
 	for (child = next_child(family, 0, items[i].pid);
 	     child < family->members.count;
 	     child = next_child(family, child, items[i].pid))
-		place(family, table, child, depth + 1);
+		place(family, tables, child, depth + 1);
 }
 
 static bool has_parent(const struct family *family, size_t i)
@@ -160,21 +251,29 @@ static bool has_parent(const struct family *family, size_t i)
 	return false;
 }
 
-static const struct figure *processes_table(struct family *family)
+/* @ret: what processes.json and what the page gets.  Return: 0 or -ENOMEM. */
+static int processes_tables(struct family *family, const struct figure *ret[2])
 {
 	const struct scope scope = { .arena = &family->arena };
-	struct table_maker table;
+	struct table_maker tables[2];
 
-	table_init(&table, columns, sizeof(columns) / sizeof(columns[0]));
+	table_init(&tables[0], columns, sizeof(columns) / sizeof(columns[0]));
+	table_init(&tables[1], page_columns,
+		   sizeof(page_columns) / sizeof(page_columns[0]));
+	qsort(family->members.items, family->members.count,
+	      sizeof(*family->members.items), by_start);
 	for (size_t i = 0; i < family->members.count; i++)
 		if (!family->members.items[i].is_placed &&
 		    !has_parent(family, i))
-			place(family, &table, i, 0);
+			place(family, tables, i, 0);
 	/* What is left goes round in a circle. */
 	for (size_t i = 0; i < family->members.count; i++)
 		if (!family->members.items[i].is_placed)
-			place(family, &table, i, 0);
-	return table_finish(&table, &scope, "processes", "Processes");
+			place(family, tables, i, 0);
+	for (int i = 0; i < 2; i++)
+		ret[i] = table_finish(&tables[i], &scope, "processes",
+				      "Processes");
+	return ret[0] && ret[1] ? 0 : -ENOMEM;
 }
 
 /* Writes @page in the form of @format, @figure if there is no page. */
@@ -235,23 +334,23 @@ int family_write(struct family *family, const struct cli *cli,
 		 const struct spec *spec, const char *directory,
 		 struct diag *diag)
 {
-	const struct figure *table = processes_table(family);
+	const struct figure *tables[2];
+	int status = processes_tables(family, tables);
 	size_t count = family->members.count;
 	struct page_link *links =
 		arena_array(&family->arena, count + 1, sizeof(*links));
 	struct page page = {
 		.title = spec->title ? spec->title : "Memory profiles",
-		.figures = &table,
+		.figures = &tables[1],
 		.figure_count = 1,
 		.theme = spec->theme,
 		.template_dir = cli->template_dir,
 		.template_file = "processes.md",
 	};
-	int status;
 
-	if (!table || !links)
+	if (status || !links)
 		return -ENOMEM;
-	status = write_one(directory, "processes.json", NULL, NULL, table,
+	status = write_one(directory, "processes.json", NULL, NULL, tables[0],
 			   diag);
 	for (size_t i = 0; status == 0 && i < spec->page_count; i++)
 		status = write_page(family, spec->pages[i], &page, links,

@@ -30,6 +30,7 @@ enum cell_kind {
 	CELL_TEXT,    /* .text */
 	CELL_STACK,   /* .stack */
 	CELL_LIST,    /* .list; list of texts */
+	CELL_LINK,    /* .link; a page elsewhere, only its text but in HTML */
 };
 
 /* One function of a stack. @file is NULL if unknown, @module "" if unknown. */
@@ -63,6 +64,12 @@ struct figure_list {
 	size_t count;
 };
 
+/* @path: from the page that has the link */
+struct figure_link {
+	const char *text;
+	const char *path;
+};
+
 struct cell {
 	enum cell_kind kind;
 	union {
@@ -73,6 +80,7 @@ struct cell {
 		const char *text;
 		const struct figure_stack *stack;
 		const struct figure_list *list;
+		const struct figure_link *link;
 	};
 };
 

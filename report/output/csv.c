@@ -173,6 +173,10 @@ static void cell_write(struct csv_writing *writing, enum cell_kind kind,
 		if (kind == CELL_STACK)
 			field_end(writing);
 		break;
+	case CELL_LINK:
+		guard_add(writing, cell->link->text);
+		field_puts(writing, cell->link->text);
+		break;
 	case CELL_TEXT:
 		guard_add(writing, cell->text);
 		field_puts(writing, cell->text);

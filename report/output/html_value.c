@@ -126,6 +126,12 @@ void html_value(struct html *html, const struct cell *cell)
 	case CELL_STACK:
 		stack_write(html, cell->stack);
 		break;
+	case CELL_LINK:
+		html_open(html, "a", NULL);
+		html_attr(html, "href", cell->link->path);
+		html_text(html, cell->link->text);
+		html_close(html);
+		break;
 	case CELL_LIST:
 		html_open(html, "span", "text");
 		for (size_t i = 0; i < cell->list->count; i++) {

@@ -185,6 +185,8 @@ static json_t *cell_json(struct json_writing *writing, const char *key,
 		return json_boolean(cell->flag);
 	case CELL_TEXT:
 		return json_string(cell->text);
+	case CELL_LINK:
+		return json_string(cell->link->text);
 	case CELL_STACK:
 		return stack_json(writing, key, cell->stack);
 	case CELL_LIST:

@@ -58,6 +58,8 @@ static void cell_write(struct sink *out, const struct cell *cell, bool is_name,
 		stack_write(out, cell->stack, limits);
 	} else if (cell->kind == CELL_LIST) {
 		list_write(out, cell->list, markdown_code, limits);
+	} else if (cell->kind == CELL_LINK) {
+		markdown_code(out, cell->link->text, limits->letters);
 	} else {
 		sink_puts(out, "\xe2\x80\x93");
 	}

@@ -49,6 +49,7 @@ bool value_format(char *buf, size_t size, const struct cell *cell)
 	case CELL_TEXT:
 	case CELL_STACK:
 	case CELL_LIST:
+	case CELL_LINK:
 		break;
 	}
 	return false;
@@ -97,6 +98,7 @@ bool value_format_plain(char *buf, size_t size, const struct cell *cell)
 	case CELL_TEXT:
 	case CELL_STACK:
 	case CELL_LIST:
+	case CELL_LINK:
 		break;
 	}
 	return value_format(buf, size, cell);

@@ -245,7 +245,9 @@ test_pieces() {
 		test -s runs/p0.dat/index.html && test -s runs/t.dat/index.html"
 	expect processes cat runs/processes.json
 	status 0 "grep -q 'href=\"p0.dat/index.html\"' runs/index.html"
+	status 0 "grep -q '<td[^>]*><a href=\"p0.dat/index.html\">p0.dat<' runs/index.html"
 	status 0 "grep -q '(t.dat/report.md)' runs/report.md"
+	status 0 "grep -q '^|.*| .t.dat. |' runs/report.md"
 	printf '[report]\npages = markdown\n' >"$work/markdown.ini"
 	status 0 "memprof-report --quiet --spec markdown.ini -o plain p0.dat t.dat &&
 		test -s plain/report.md && ! test -e plain/index.html"
