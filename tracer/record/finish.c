@@ -158,7 +158,8 @@ static int complete(int fd, const struct live_file *live,
 		       summary_is_resumed_by(&sum, TRACE_CHUNK_COLUMNS);
 	if (!err && (!sum.end_how || sum.resumed ||
 		     (added.chunks && is_end_of_piece(&sum)))) {
-		live_shrink(live_path);
+		if (live_get_lost(live).write)
+			live_shrink(live_path);
 		err = append_all_lost(fd, &sum, live);
 		if (!err)
 			err = append_clock(fd, &sum);

@@ -83,7 +83,7 @@ void live_shrink(const char *path)
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
 	    st.st_size > TRACE_LIVE_PAGE && ftruncate(fd, TRACE_LIVE_PAGE) != 0)
 		errno = 0; /* then there is no room, and that shows */
 	close(fd);

@@ -57,7 +57,8 @@ struct live_lost live_get_lost(const struct live_file *live);
 /*
  * Cuts the buffers off that slots_append() has put into the trace, and keeps
  * what live_get_owner() and live_get_lost() read: on a full disk the trace's
- * end needs their room.
+ * end needs their room.  Not where another piece has a name for the file, too,
+ * whose buffers may be in it.
  *
  * Safety: system call; nobody writes to the file any more.
  */
