@@ -16,6 +16,7 @@
 #include "tracer/compiler.h"
 #include "tracer/control.h"
 #include "tracer/encode.h"
+#include "tracer/event.h"
 #include "tracer/pool.h"
 #include "tracer/state.h"
 #include "tracer/tls.h"
@@ -80,6 +81,8 @@ static void say(enum trace_mark_kind kind, uint64_t value, const char *text)
 
 	if (!state_on() || !state_is_owner())
 		return;
+	if (!tls.thread)
+		event_thread_begin();
 	guard = tls_enter_internal();
 	sys_signals_block(&signals);
 	write_mark(kind, value, text);

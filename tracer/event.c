@@ -564,6 +564,12 @@ void event_thread_name(void)
 	leave();
 }
 
+void event_thread_begin(void)
+{
+	if (enter(0))
+		leave();
+}
+
 void event_rss_last(void)
 {
 	struct thread *th = tls.thread;

@@ -90,6 +90,10 @@ void event_mallopt(int param, int value, int result, uintptr_t caller);
 /* The calling thread has given itself a name. */
 void event_thread_name(void);
 
+/* The calling thread has a number and a stream, where there is memory for one,
+   before its first event. */
+void event_thread_begin(void);
+
 /*
  * Writes RSS into the calling thread's stream, for the end of the trace.
  * Safety: inside the guard.
