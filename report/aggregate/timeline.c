@@ -111,13 +111,13 @@ static const double *resident(const struct scope *scope,
 			      const struct levels *levels)
 {
 	size_t count = levels->bin_count;
-	double *values = arena_array(scope->arena, count, sizeof(*values));
+	double *rss = arena_array(scope->arena, count, sizeof(*rss));
 
-	for (size_t i = 0; values && i < count; i++)
-		values[i] = (double)levels->rss[i];
-	if (values && scope->run->memory_count)
-		residency_overlay(scope, values);
-	return values;
+	for (size_t i = 0; rss && i < count; i++)
+		rss[i] = (double)levels->rss[i];
+	if (rss && scope->run->memory_count)
+		residency_overlay(scope, rss);
+	return rss;
 }
 
 static bool curves_fill(struct figure_series *series, const struct scope *scope,
