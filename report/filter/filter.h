@@ -224,8 +224,7 @@ const struct filter_term *filter_spec_find(const struct filter_spec *spec,
 					   const char *name);
 
 /* Return: 0; -EINVAL with @diag->text when two conditions exclude each other
-   whatever the trace holds (size_min above size_max, from after to, a key and
-   its not_ with the same value). */
+   whatever the trace holds (size_min above size_max, from after to). */
 int filter_spec_check(const struct filter_spec *spec, struct diag *diag);
 
 /* What must be known before the first record is tested, and so takes a pass

@@ -299,27 +299,6 @@ static bool is_above(const struct filter_term *min,
 	return false;
 }
 
-/* Return: whether @term is one of the terms of its key, and each of these stands
-   in its negated form as well. */
-static bool is_excluded(const struct filter_spec *spec,
-			const struct filter_term *term)
-{
-	const struct filter_term *end = spec->terms + spec->count;
-
-	for (const struct filter_term *a = spec->terms; a < end; a++) {
-		const struct filter_term *b = spec->terms;
-
-		if (a->key != term->key || a->is_negated)
-			continue;
-		while (b < end && (b->key != a->key || !b->is_negated ||
-				   strcmp(a->written, b->written) != 0))
-			b++;
-		if (b == end)
-			return false;
-	}
-	return !term->is_negated;
-}
-
 int filter_spec_check(const struct filter_spec *spec, struct diag *diag)
 {
 	for (size_t i = 0; i < spec->count; i++) {
@@ -331,12 +310,6 @@ int filter_spec_check(const struct filter_spec *spec, struct diag *diag)
 			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 					"not_lifetime = all: no allocation "
 					"could pass");
-		if (is_excluded(spec, term))
-			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-					"%s = %s and not_%s: no allocation "
-					"could pass",
-					term->key->name, term->written,
-					term->key->name);
 		if (term->key->test != TEST_MIN)
 			continue;
 		upper = upper_of(spec, term);

@@ -227,8 +227,6 @@ test_pieces() {
 	expect pieces memprof-report --check p1.dat p0.dat t.dat p2.dat
 	expect pieces-missing "memprof-report --as summary p2.dat p0.dat |
 		sed -n '/\"completeness\"/,/ ]/p'"
-	expect view-excluded "memprof-report --view 'thread=2&not_thread=2' --as tree t.dat"
-	status 0 "memprof-report --view 'thread=1&thread=2&not_thread=2' --as tree t.dat"
 	status 4 "memprof-report -o missing p2.dat p0.dat"
 	expect pieces-missing-digest "memprof-report -o missing p2.dat p0.dat | grep trace"
 	expect pieces-missing-check memprof-report --check p2.dat p0.dat
