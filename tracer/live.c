@@ -59,14 +59,21 @@ static int reserve_with_zeros(int fd, off_t off, size_t len)
 	return 0;
 }
 
+/* Safety: system call.  Whether a write up to there does not raise SIGXFSZ. */
+static bool may_grow_to(uint64_t bytes)
+{
+	struct rlimit lim;
+
+	return sys_getrlimit(RLIMIT_FSIZE, &lim) != 0 ||
+	       lim.rlim_cur == RLIM_INFINITY || bytes <= lim.rlim_cur;
+}
+
 /* Safety: system calls.  Never raises SIGXFSZ.  Return: 0 or -errno. */
 static int reserve(int fd, off_t off, size_t len)
 {
-	struct rlimit lim;
 	int err;
 
-	if (sys_getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
-	    lim.rlim_cur != RLIM_INFINITY && (uint64_t)off + len > lim.rlim_cur)
+	if (!may_grow_to((uint64_t)off + len))
 		return -EFBIG;
 	err = sys_fallocate(fd, off, (off_t)len);
 	if (err == -EOPNOTSUPP || err == -ENOSYS)
@@ -92,35 +99,48 @@ static int open_existing(void)
 	return -1;
 }
 
-/* Safety: system calls.  @fixed may be NULL.  Return: mapping or NULL. */
-static void *map_file(int fd, off_t off, size_t len, void *fixed)
+/* Safety: system call.  @fixed may be NULL.  Return: mapping or NULL. */
+static void *map_reserved(int fd, off_t off, size_t len, void *fixed)
 {
-	void *p;
+	void *p = sys_mmap(fixed, len, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | (fixed ? MAP_FIXED : 0), fd, off);
 
-	if (reserve(fd, off, len) != 0)
-		return NULL;
-	p = sys_mmap(fixed, len, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | (fixed ? MAP_FIXED : 0), fd, off);
 	return sys_mmap_failed(p) ? NULL : p;
 }
 
-/* Safety: system calls.  Fills page 0 of a new file. */
+/* Safety: system calls.  @fixed may be NULL.  Return: mapping or NULL. */
+static void *map_file(int fd, off_t off, size_t len, void *fixed)
+{
+	if (reserve(fd, off, len) != 0)
+		return NULL;
+	return map_reserved(fd, off, len, fixed);
+}
+
+/*
+ * Fills page 0 of a new file, which is empty until the header is there.
+ *
+ * Safety: system calls.
+ */
 static bool write_header(int fd)
 {
-	struct trace_live_header *head =
-	    map_file(fd, 0, TRACE_LIVE_PAGE, live.header);
+	struct trace_live_header head = {
+		.version_major = TRACE_VERSION_MAJOR,
+		.version_minor = TRACE_VERSION_MINOR,
+		.slot_stride = LIVE_STRIDE,
+		.run_id = live.run_id,
+		.pid = (uint32_t)sys_getpid(),
+	};
+	struct trace_live_header *page;
 
-	if (!head)
+	memcpy(head.magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
+	if (!may_grow_to(sizeof(head)) ||
+	    sys_pwrite(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    reserve(fd, sizeof(head), TRACE_LIVE_PAGE - sizeof(head)) != 0)
 		return false;
-	live.header = head;
-	memcpy(head->magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN);
-	head->version_major = TRACE_VERSION_MAJOR;
-	head->version_minor = TRACE_VERSION_MINOR;
-	head->slot_stride = LIVE_STRIDE;
-	head->run_id = live.run_id;
-	head->pid = (uint32_t)sys_getpid();
-	head->slot_count = 0;
-	return true;
+	page = map_reserved(fd, 0, TRACE_LIVE_PAGE, live.header);
+	if (page)
+		live.header = page;
+	return page != NULL;
 }
 
 /*

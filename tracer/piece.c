@@ -2,7 +2,6 @@
 #include "tracer/piece.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "tracer/buffer.h"
 #include "tracer/chunk.h"
@@ -65,20 +64,6 @@ static uint64_t make_trace_id(void)
 	return id;
 }
 
-/* Safety: system calls.  Tells memprof-record where the trace is. */
-static void announce_name(const char *path)
-{
-	int fd;
-
-	if (!options.name_file[0])
-		return;
-	fd = sys_open(options.name_file, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	sys_write(fd, path, strlen(path) + 1);
-	sys_close(fd);
-}
-
 /* Safety: anywhere.  Return: events lost by this process. */
 static uint64_t get_lost_count(void)
 {
@@ -110,6 +95,10 @@ static int write_head(uint32_t index, uint64_t trace_id,
  * Makes the file of the next piece.  PATH.live is a new one, or the present
  * one by another name.
  *
+ * The process may be killed at any moment.  memprof-record knows of the file
+ * before it is there, and removes it, and its PATH.live, as long as it lacks
+ * the chunk PIECE: no event goes to it before this function is done.
+ *
  * Safety: see piece.h.  Return: 0 or -errno; then there is no file.
  */
 static int open_piece(enum trace_piece_why why, bool goes_on)
@@ -117,7 +106,7 @@ static int open_piece(enum trace_piece_why why, bool goes_on)
 	bool keep_existing = options.is_child || run.next || run.parent_run;
 	uint64_t trace_id = make_trace_id();
 	uint32_t index = run.next;
-	int err = trace_file_open(index, keep_existing);
+	int err = trace_file_open(index, keep_existing, trace_id);
 
 	if (err)
 		return err;
@@ -138,7 +127,6 @@ static int open_piece(enum trace_piece_why why, bool goes_on)
 	run.next = index + 1;
 	run.lost_count = get_lost_count();
 	run.begun_ns = run.due_ns = clock_monotonic_ns();
-	announce_name(trace_file_path(index));
 	modules_begin_piece(index);
 	thread_write_starts(index);
 	if (!index)

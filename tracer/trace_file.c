@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "tracer/announce.h"
 #include "tracer/compiler.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
@@ -80,6 +81,22 @@ static int move_up(int fd)
 	return high;
 }
 
+/*
+ * Locks the file that was just opened, where files can be locked.
+ *
+ * Safety: system calls.  Return: false when it is not for us to write: a living
+ * tracer has it, or memprof-record took it for one that a dead tracer left
+ * empty, and removed it.
+ */
+static bool claim(int fd, const char *path)
+{
+	struct stat st, named;
+
+	return sys_flock(fd, LOCK_EX | LOCK_NB) != -EWOULDBLOCK &&
+	       sys_fstat(fd, &st) == 0 && sys_stat(path, &named) == 0 &&
+	       st.st_dev == named.st_dev && st.st_ino == named.st_ino;
+}
+
 /* Safety: system calls.  Return: descriptor of an emptied file, or -errno. */
 static int take_over(const char *path)
 {
@@ -91,7 +108,7 @@ static int take_over(const char *path)
 	if (fd < 0)
 		return fd;
 	if (sys_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    sys_flock(fd, LOCK_EX | LOCK_NB) != 0)
+	    sys_flock(fd, LOCK_EX | LOCK_NB) != 0 || !claim(fd, path))
 		err = -EEXIST;
 	else
 		err = sys_ftruncate(fd, 0);
@@ -107,9 +124,10 @@ static int create(const char *path)
 	int fd = sys_open(
 	    path, O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | O_EXCL, 0600);
 
-	if (fd >= 0)
-		sys_flock(fd, LOCK_EX | LOCK_NB);
-	return fd;
+	if (fd < 0 || claim(fd, path))
+		return fd;
+	sys_close(fd);
+	return -EEXIST;
 }
 
 /*
@@ -132,22 +150,45 @@ static bool is_special(const char *path)
 	return !S_ISREG(st.st_mode);
 }
 
+/*
+ * A name that another file has is announced only to take that over: what
+ * memprof-record finds empty must be ours.
+ *
+ * Safety: system calls.  Return: descriptor, -EEXIST where the name is another
+ * file's, or another -errno.
+ */
+static int try_name(const char *path, bool may_overwrite, uint64_t trace_id)
+{
+	struct stat st;
+	bool exists = sys_lstat(path, &st) == 0;
+	int fd;
+
+	if (exists && !may_overwrite)
+		return -EEXIST;
+	announce_trace(trace_id, path);
+	fd = exists ? -EEXIST : create(path);
+	if (fd == -EEXIST && may_overwrite)
+		fd = take_over(path);
+	return fd;
+}
+
 /* Safety: system calls.  Tries names in turn.  Return: descriptor, -errno. */
-static int create_under_free_name(struct trace_file *file, bool may_overwrite)
+static int create_under_free_name(struct trace_file *file, bool may_overwrite,
+				  uint64_t trace_id)
 {
 	size_t base_len = strlen(file->path);
-	int fd = create(file->path);
+	int fd = -EEXIST;
 
-	if (fd == -EEXIST && is_special(file->path))
+	if (is_special(file->path))
 		return -EEXIST;
-	if (fd == -EEXIST && may_overwrite)
-		fd = take_over(file->path);
-	for (unsigned n = 1; fd == -EEXIST && n < NAME_TRIES; n++) {
+	for (unsigned n = 0; fd == -EEXIST && n < NAME_TRIES; n++) {
 		struct text name = {file->path, base_len, sizeof(file->path)};
 
-		text_add_char(&name, '.');
-		text_add_uint(&name, n);
-		fd = create(file->path);
+		if (n) {
+			text_add_char(&name, '.');
+			text_add_uint(&name, n);
+		}
+		fd = try_name(file->path, may_overwrite && !n, trace_id);
 	}
 	return fd;
 }
@@ -163,7 +204,7 @@ void trace_file_give(int fd, const char *path)
 			 -err);
 }
 
-int trace_file_open(uint32_t piece, bool keep_existing)
+int trace_file_open(uint32_t piece, bool keep_existing, uint64_t trace_id)
 {
 	bool may_overwrite = !keep_existing && !strchr(options.output, '%');
 	struct trace_file *file = get(piece);
@@ -172,7 +213,7 @@ int trace_file_open(uint32_t piece, bool keep_existing)
 
 	output_name_expand(options.output, piece, file->path,
 			   OPTIONS_PATH_MAX);
-	fd = create_under_free_name(file, may_overwrite);
+	fd = create_under_free_name(file, may_overwrite, trace_id);
 	if (fd < 0)
 		return fd;
 	fd = move_up(fd);

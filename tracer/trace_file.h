@@ -16,16 +16,18 @@
  * trace_file_open() - create the trace of a piece
  * @piece: its index, also for %n; that before the one before it is closed
  * @keep_existing: never overwrite a file, whatever its state
+ * @trace_id: what it is going to begin with, for memprof-record
  *
  * The name is that of the options.  A regular file of that name which no
  * living tracer holds is overwritten when the pattern has no placeholder;
- * otherwise .1, .2, … is appended until a name is free.
+ * otherwise .1, .2, … is appended until a name is free.  memprof-record is told
+ * of the name before the file is made or changed.
  *
  * Safety: one thread at a time.  Allocates, locks: none.  errno: untouched.
  *
  * Return: 0, or -errno; then nothing was created.
  */
-int trace_file_open(uint32_t piece, bool keep_existing);
+int trace_file_open(uint32_t piece, bool keep_existing, uint64_t trace_id);
 
 /* Return: the file's absolute path; static.  Safety: after the opening. */
 const char *trace_file_path(uint32_t piece);

@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -29,22 +30,15 @@ def traces_in(directory):
              if not p.endswith(".n")]
     check(not [p for p in paths if p.endswith(".live")], "a .live was left",
           paths)
-    return [Trace(path, keep_stacks=False) for path in paths
-            if not was_hardly_made(path)]
-
-
-def was_hardly_made(path):
-    """Killed between making a file and its first chunks: memprof-record does
-    not know of it, and all events are in the piece before."""
-    if os.path.getsize(path) < 32:
-        return True
-    return Trace(path, keep_stacks=False).piece is None
+    return [Trace(path, keep_stacks=False) for path in paths]
 
 
 def pieces_of(traces, run=None):
     """The pieces of one run, in order, which must be whole."""
     pieces = sorted((t for t in traces if run in (None, t.piece["run"])),
                     key=lambda t: t.piece["index"])
+    if not pieces:
+        return pieces
     check_equal([t.piece["index"] for t in pieces], list(range(len(pieces))),
                 "pieces")
     check_equal(pieces[0].piece["run"], pieces[0].trace_id, "run_id")
@@ -167,6 +161,86 @@ def killed_while_rotating():
         check_equal({t.ends[0]["how"] for t in pieces[:-2]}, {CONTINUED}
                     if pieces[:-2] else set(), "END")
         shutil.rmtree(directory)
+
+
+KILLED, NEVER, CANNOT = 0, 3, 77  # what killer says
+
+
+def kill_at(nth, what, options, env, under):
+    """Has what moments does killed before a system call.  Return: what killer
+    says; the traces; blocks of the program and of its child."""
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    progress = os.path.join(directory, "progress")
+    p = subprocess.run([os.path.join(PROGRAMS, "killer"), str(nth), *under,
+                        RECORD, "-q", "-o", directory + "/trace.dat", *options,
+                        "--", os.path.join(PROGRAMS, "moments"), progress,
+                        what], env=dict(os.environ, **env),
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       text=True, timeout=100)
+    traces = traces_in(directory)
+    if p.returncode == CANNOT:
+        raise Skip("processes cannot be followed here")
+    if traces or "was killed before" not in p.stderr:
+        check_equal(p.stderr, "", "standard error")
+    with open(progress, "rb") as f:
+        counts = struct.unpack("<2Q", f.read())
+    shutil.rmtree(directory)
+    return p.returncode, traces, counts
+
+
+def check_moment(what, traces, counts):
+    """Every file is a piece with an end, and no block is missing."""
+    own = [t for t in traces if not t.piece["parent"]]
+    others = [t for t in traces if t.piece["parent"]]
+    first = 0
+    for pieces, count in ((own, counts[0]), (others, counts[1])):
+        sizes = [ev.size - 1000 for ev in all_events(pieces_of(pieces))
+                 if ev.kind == "malloc" and 1000 <= ev.size < 11000]
+        check_equal(sizes, list(range(first, first + len(sizes))), what)
+        check(count <= len(sizes) <= count + 1, what, len(sizes), count)
+        first = count
+
+
+def kill_everywhere(what, options=(), env=None, under=()):
+    """Before each system call that makes or changes a file."""
+    said, nth = KILLED, 0
+    while said == KILLED:
+        nth += 1
+        said, traces, counts = kill_at(
+            nth, what, options,
+            {"MEMORY_PROFILER_HELPER": "0", **(env or {})}, under)
+        check_moment((what, nth), traces, counts)
+    check_equal(said, NEVER, what)
+    check(nth > 20, what, nth)
+
+
+@test
+def killed_at_every_moment_of_a_rotation():
+    kill_everywhere("rotate", env={"MEMORY_PROFILER_ROTATE": "1"})
+
+
+@test
+def killed_at_every_moment_where_files_have_one_name():
+    no_links = os.path.join(PROGRAMS, "no_links")
+    if subprocess.run([no_links, "true"]).returncode != 0:
+        raise Skip("system calls cannot be refused here")
+    kill_everywhere("rotate", env={"MEMORY_PROFILER_ROTATE": "1"},
+                    under=[no_links])
+
+
+@test
+def killed_at_every_moment_of_a_start():
+    kill_everywhere("start", options=["--disable-at-start"])
+
+
+@test
+def killed_at_every_moment_of_another_start():
+    kill_everywhere("restart")
+
+
+@test
+def killed_at_every_moment_of_a_fork():
+    kill_everywhere("fork", options=["--children"])
 
 
 def blocks_of(piece, thread):

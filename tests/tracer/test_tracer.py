@@ -612,9 +612,12 @@ def killed_after_a_failed_exec():
 
 def finish_by_launcher(path):
     """Has memprof-record complete a trace that another process left."""
-    announce = 'printf "%s\\0" "$1" >>"$MEMORY_PROFILER_NAME_FILE"'
+    announce = 'printf "\\0%s%s\\0" "$1" "$2" >>"$MEMORY_PROFILER_NAME_FILE"'
+    with open(path, "rb") as f:
+        trace_id, = struct.unpack_from("<Q", f.read(32), 16)
     run = subprocess.run([RECORD, "-q", "--children", "-o", path + ".sh", "--",
-                          "sh", "-c", announce, "sh", path], check=True,
+                          "sh", "-c", announce, "sh", f"{trace_id:016x}",
+                          path], check=True,
                          stderr=subprocess.PIPE, text=True)
     for name in os.listdir(os.path.dirname(path)):
         if name.startswith(os.path.basename(path) + ".sh"):

@@ -323,6 +323,7 @@ static void note_chunk(struct summary *sum, int fd, off_t off,
 			memcpy(&sum->previous_id, payload + 8,
 			       sizeof(sum->previous_id));
 		memcpy(&sum->piece, payload + 24, sizeof(sum->piece));
+		sum->has_piece = true;
 	} else if (head->type == TRACE_CHUNK_END) {
 		memcpy(&sum->end_how, payload, sizeof(sum->end_how));
 		sum->resumed = false;

@@ -36,6 +36,7 @@ struct broken_chunk {
  * @run_id:     from PIECE, or @trace_id
  * @previous_id: the same, of the same process; 0 where there is none
  * @piece:      index of it
+ * @has_piece:  there is a chunk PIECE
  * @clock:      from PROCESS
  * @pid:        the same
  * @end_how:    of the last END, 0 where there is none
@@ -52,6 +53,7 @@ struct summary {
 	uint64_t run_id;
 	uint64_t previous_id;
 	uint32_t piece;
+	bool has_piece;
 	unsigned clock;
 	uint32_t pid;
 	uint32_t end_how;

@@ -20,8 +20,9 @@
 #include "tracer/trace_format.h"
 
 enum {
-	HELPER_TRIES = 1000,
-	HELPER_STEP_NS = 2 * 1000 * 1000,
+	LOCK_STEP_NS = 2 * 1000 * 1000,
+	LOCK_STEPS = 1000,  /* while nobody does anything */
+	WORK_STEPS = 30000, /* while somebody works, perhaps without end */
 };
 
 /*
@@ -58,7 +59,7 @@ static uint32_t get_end(const struct summary *sum, const struct finish_end *end,
 	*ret_status = -1;
 	if (is_end_of_piece(sum))
 		return sum->end_how;
-	if (end->is_followed)
+	if (end->next)
 		return TRACE_END_CONTINUED;
 	if (!end->launched) /* its parent knows */
 		return TRACE_END_UNSEEN;
@@ -143,7 +144,47 @@ static int prepare(int fd, struct summary *sum)
 	return err;
 }
 
+/*
+ * Where a file cannot have two names PATH.live has that of the next piece as
+ * soon as there is one, and holds what this one lacks.
+ *
+ * Safety: reads.
+ */
+static bool needs_live_of_next(const struct summary *sum,
+			       const struct live_file *live,
+			       const struct finish_end *end)
+{
+	return end->next && !sum->end_how && !live_is_there(live);
+}
+
+/* Safety: opens.  Return: as live_open(). */
+static int open_live(struct live_file *ret, const char *trace_path,
+		     uint64_t run_id)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s.live", trace_path);
+	return live_open(ret, path, run_id);
+}
+
 /* Safety: allocates.  Return: 0 or -errno. */
+static int append_slots(int fd, const struct summary *sum,
+			const struct live_file *live,
+			const struct finish_end *end, struct slots_result *ret)
+{
+	struct live_file next;
+	int err;
+
+	if (!needs_live_of_next(sum, live, end))
+		return slots_append(fd, sum, live, ret);
+	err = open_live(&next, end->next, sum->run_id);
+	if (!err)
+		err = slots_append(fd, sum, &next, ret);
+	live_close(&next);
+	return err == -ESTALE ? 0 : err;
+}
+
+/* Safety: allocates.  @live_path: where it is there.  Return: 0 or -errno. */
 static int complete(int fd, const struct live_file *live,
 		    const char *live_path, const struct finish_end *end,
 		    struct finish_result *ret)
@@ -153,7 +194,7 @@ static int complete(int fd, const struct live_file *live,
 	int err = prepare(fd, &sum);
 
 	if (!err)
-		err = slots_append(fd, &sum, live, &added);
+		err = append_slots(fd, &sum, live, end, &added);
 	sum.resumed |= added.chunks &&
 		       summary_is_resumed_by(&sum, TRACE_CHUNK_COLUMNS);
 	if (!err && (!sum.end_how || sum.resumed ||
@@ -208,56 +249,83 @@ static bool is_running(int pid)
 	return name_end && strncmp(name_end, ") Z", 3) != 0;
 }
 
-/* Safety: system calls.  Whether a process can still write the trace. */
-static bool is_being_written(const struct live_file *live, bool is_launched)
-{
-	struct live_owner owner = live_get_owner(live);
-
-	return is_running(owner.helper) &&
-	       (is_launched || !is_running(owner.program));
-}
-
 /*
- * Somebody has stopped the process that writes, and it would hold the trace,
- * and the dead program's memory, for ever.  What it is at is in PATH.live.
- *
- * Safety: system calls.
+ * The process that writes for the program outlives it by what it is at.
+ * Somebody may have stopped it, and it would hold the trace, and the dead
+ * program's memory, for ever.
  */
-static void kill_stopped(int pid)
+enum writer {
+	WRITER_NONE,
+	WRITER_WORKS, /* or waits for the processor or the disk */
+	WRITER_SLEEPS,
+	WRITER_STOPPED,
+};
+
+/* Safety: system calls.  Return: what the helper is at.  Its number may be
+   another process's by now, or of another namespace. */
+static enum writer get_writer(int helper)
 {
+	const char *name;
 	char stat[512];
 
-	if (read_stat(pid, stat, sizeof(stat)) && strstr(stat, "(memprof) T"))
-		kill(pid, SIGKILL);
+	if (!is_running(helper))
+		return WRITER_NONE;
+	if (!read_stat(helper, stat, sizeof(stat)))
+		return WRITER_SLEEPS;
+	name = strstr(stat, "(memprof) ");
+	if (!name)
+		return WRITER_SLEEPS;
+	switch (name[strlen("(memprof) ")]) {
+	case 'R':
+	case 'D':
+		return WRITER_WORKS;
+	case 'T':
+	case 't':
+		return WRITER_STOPPED;
+	default:
+		return WRITER_SLEEPS;
+	}
 }
 
 /*
- * The process that writes for the program outlives it by what it is at.  Its
- * number may be another's by now, or of another namespace, so the wait has an
- * end, and the lock on the file is the one thing that counts.
+ * What counts is the lock on the file.  A child of the program's may have
+ * inherited that, so without PATH.live, from which something could be missing,
+ * nobody is waited for.
  *
- * Safety: system calls.  Return: whether the trace is ours now.
+ * Safety: system calls.  Return: 0 when the trace is ours; -EAGAIN: its process
+ * still runs, or it lacks nothing; -EBUSY.
  */
-static bool lock_trace(int fd, const struct live_file *live, bool is_launched)
+static int lock_trace(int fd, const struct live_file *live, bool is_launched)
 {
-	const struct timespec step = {0, HELPER_STEP_NS};
-	bool locked = false;
+	const struct timespec step = {0, LOCK_STEP_NS};
+	struct live_owner owner = live_get_owner(live);
+	bool is_missed = live_is_there(live) &&
+			 (is_launched || !is_running(owner.program));
+	bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	int idle = 0, busy = 0;
 
-	for (int i = 0; i < HELPER_TRIES; i++) {
+	while (is_missed && idle < LOCK_STEPS && busy < WORK_STEPS) {
+		enum writer writer = get_writer(live_get_owner(live).helper);
+
 		locked = locked || flock(fd, LOCK_EX | LOCK_NB) == 0;
-		if (!is_being_written(live, is_launched) &&
-		    (locked || !is_launched || !live_is_there(live)))
+		if (locked && writer == WRITER_NONE)
 			break;
-		if (i == HELPER_TRIES / 2 && is_being_written(live, is_launched))
-			kill_stopped(live_get_owner(live).helper);
+		if (writer == WRITER_STOPPED && idle == LOCK_STEPS / 2)
+			kill(live_get_owner(live).helper, SIGKILL);
+		if (writer == WRITER_WORKS)
+			busy++;
+		else
+			idle++;
 		nanosleep(&step, NULL);
 	}
-	return locked || flock(fd, LOCK_EX | LOCK_NB) == 0;
+	if (locked || flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return is_missed ? -EBUSY : -EAGAIN;
 }
 
 int finish_read_head(const char *path, struct finish_head *ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct summary sum;
 	struct stat st;
 	int err;
@@ -272,13 +340,61 @@ int finish_read_head(const char *path, struct finish_head *ret)
 		*ret = (struct finish_head){
 			.pid = (int)sum.pid,
 			.trace_id = sum.trace_id,
+			.run_id = sum.run_id,
 			.previous_id = sum.previous_id,
+			.has_piece = sum.has_piece,
 		};
 	return err;
 }
 
-int finish_trace(const char *path, const struct finish_end *end,
-		 struct finish_result *ret)
+/* Safety: allocates.  Whether the file holds nothing, and is @trace_id's as far
+   as it says. */
+static bool is_unbegun(int fd, uint64_t trace_id)
+{
+	struct summary sum = {0};
+	struct stat st;
+	bool is_empty;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	if (!st.st_size)
+		return true;
+	if (summary_read_head(&sum, fd, st.st_size) != 0 ||
+	    sum.trace_id != trace_id || sum.has_piece)
+		return false;
+	is_empty = summary_read(&sum, fd, st.st_size) == 0 &&
+		   !sum.has_piece && !sum.range_count && !sum.broken_count;
+	summary_done(&sum);
+	return is_empty;
+}
+
+bool finish_discard(const char *path, uint64_t trace_id)
+{
+	const struct timespec step = {0, LOCK_STEP_NS};
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+				O_NOCTTY);
+	bool locked = false;
+	char live_path[4096];
+
+	if (fd < 0)
+		return errno == ENOENT;
+	for (int i = 0; i < LOCK_STEPS && is_unbegun(fd, trace_id); i++) {
+		locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+		if (locked)
+			break;
+		nanosleep(&step, NULL);
+	}
+	locked = locked && is_unbegun(fd, trace_id) && unlink(path) == 0;
+	if (locked) {
+		snprintf(live_path, sizeof(live_path), "%s.live", path);
+		live_discard(live_path);
+	}
+	close(fd);
+	return locked;
+}
+
+int finish_trace(const char *path, const struct finish_head *head,
+		 const struct finish_end *end, struct finish_result *ret)
 {
 	struct live_file live;
 	char live_path[4096];
@@ -289,13 +405,15 @@ int finish_trace(const char *path, const struct finish_end *end,
 	if (fd < 0)
 		return -errno;
 	snprintf(live_path, sizeof(live_path), "%s.live", path);
-	err = live_open(&live, live_path);
-	if (!err && lock_trace(fd, &live, end->launched)) {
+	err = live_open(&live, live_path, head->run_id);
+	ret->has_other_live = err == -ESTALE;
+	if (!err || ret->has_other_live)
+		err = lock_trace(fd, &live, end->launched);
+	if (!err)
 		err = complete(fd, &live, live_path, end, ret);
-		if (!err)
-			unlink(live_path);
-	}
+	if (!err && !ret->has_other_live)
+		unlink(live_path);
 	live_close(&live);
 	close(fd);
-	return err;
+	return err == -EAGAIN ? 0 : err;
 }

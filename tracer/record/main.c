@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tracer/record/diagnose.h"
@@ -14,75 +15,33 @@
 #include "tracer/record/launch.h"
 #include "tracer/record/perf_map.h"
 #include "tracer/record/settings.h"
+#include "tracer/record/traces.h"
 #include "tracer/trace_format.h"
 
-/**
- * struct trace - one that a tracer has named
- * @head: zero where it cannot be read
- */
-struct trace {
-	const char *path;
-	struct finish_head head;
-};
-
-/**
- * struct traces - all of them, in the order of their beginning
- * @previous: what their heads say of the pieces before them, sorted
- */
-struct traces {
-	struct trace *items;
-	uint64_t *previous;
-	size_t count;
-};
-
-/* Safety: pure.  For qsort() and bsearch(). */
-static int compare_ids(const void *a, const void *b)
-{
-	const uint64_t *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
-/* Safety: single thread.  @names: @len bytes of strings, then a zero.  What
-   @ret has is never freed. */
-static void read_traces(const char *names, size_t len, struct traces *ret)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < len; i++)
-		count += !names[i];
-	ret->items = calloc(count + 1, sizeof(*ret->items));
-	ret->previous = calloc(count + 1, sizeof(*ret->previous));
-	if (!ret->items || !ret->previous)
-		fail(EXIT_OWN_FAILURE, "trace names", ENOMEM);
-	for (ret->count = 0; ret->count < count; ret->count++) {
-		struct trace *trace = &ret->items[ret->count];
-
-		trace->path = names;
-		finish_read_head(names, &trace->head);
-		ret->previous[ret->count] = trace->head.previous_id;
-		names += strlen(names) + 1;
-	}
-	qsort(ret->previous, count, sizeof(*ret->previous), compare_ids);
-}
-
 /* Safety: single thread.  Return: enum trace_end_how of the trace's END. */
-static uint32_t finish_one(const struct traces *traces,
-			   const struct trace *trace,
+static uint32_t finish_one(const struct trace *trace,
 			   const struct launch_result *launched)
 {
 	struct finish_result done;
 	struct finish_end end = {
 	    .launched = launched,
-	    .is_followed = bsearch(&trace->head.trace_id, traces->previous,
-				   traces->count, sizeof(*traces->previous),
-				   compare_ids) != NULL,
+	    .next = trace->next ? trace->next->path : NULL,
 	};
-	int err = finish_trace(trace->path, &end, &done);
+	int err = finish_trace(trace->path, &trace->head, &end, &done);
 
-	if (err)
+	if (err == -EBUSY)
+		fprintf(stderr,
+			"memprof-record: %s: not completed, another process "
+			"still has it open\n",
+			trace->path);
+	else if (err)
 		fprintf(stderr, "memprof-record: %s: %s\n", trace->path,
 			strerror(-err));
+	if (done.has_other_live)
+		fprintf(stderr,
+			"memprof-record: %s.live: of another trace, left "
+			"there\n",
+			trace->path);
 	if (done.damaged_bytes)
 		fprintf(stderr,
 			"memprof-record: %s: the program wrote over %" PRIu64
@@ -116,8 +75,7 @@ static void finish_all(const struct settings *set, const struct traces *traces,
 	for (size_t i = 0; i < traces->count; i++) {
 		const struct trace *trace = &traces->items[i];
 		bool is_own = trace->head.pid == result->pid;
-		uint32_t its = finish_one(traces, trace,
-					  is_own ? result : NULL);
+		uint32_t its = finish_one(trace, is_own ? result : NULL);
 
 		if (is_own || !i)
 			how = its;
@@ -132,28 +90,47 @@ static void finish_all(const struct settings *set, const struct traces *traces,
 	tell_where(traces, pieces);
 }
 
+/* Safety: single thread.  Says why there is no trace.  @is_announced: one was
+   going to be made. */
+static void tell_why_not(const struct settings *set, const char *program,
+			 bool is_announced, const struct launch_result *result)
+{
+	if (is_announced && WIFSIGNALED(result->wait_status))
+		fprintf(stderr,
+			"memprof-record: %s was killed before it used any "
+			"memory\n",
+			program);
+	else if (is_announced)
+		fprintf(stderr,
+			"memprof-record: %s was not traced: the trace could "
+			"not be made, or is gone\n",
+			program);
+	else if (!set->is_disabled)
+		fprintf(stderr, "memprof-record: %s was not traced: %s\n",
+			program, diagnose_untraced(program));
+	else if (!set->quiet)
+		fprintf(stderr,
+			"memprof-record: recording was never started\n");
+}
+
 /* Safety: single thread.  What the tracers wrote into @fd. */
 static void report(const struct settings *set, const char *program, int fd,
 		   const struct launch_result *result)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 	char *names = calloc(1, size > 0 ? (size_t)size + 1 : 1);
-	struct traces traces;
+	struct traces traces = {0};
 	ssize_t len;
 
 	if (!names)
 		fail(EXIT_OWN_FAILURE, "trace names", ENOMEM);
 	len = pread(fd, names, (size_t)size, 0);
-	if (len > 0) {
-		read_traces(names, (size_t)len, &traces);
+	if (len > 0)
+		traces_read(names, (size_t)len, &traces);
+	if (traces.count)
 		finish_all(set, &traces, result);
-	} else if (!set->is_disabled) {
-		fprintf(stderr, "memprof-record: %s was not traced: %s\n",
-			program, diagnose_untraced(program));
-	} else if (!set->quiet) {
-		fprintf(stderr,
-			"memprof-record: recording was never started\n");
-	}
+	else
+		tell_why_not(set, program, len > 0, result);
 	free(names);
 }
 

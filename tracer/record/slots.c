@@ -57,7 +57,16 @@ static bool read_at(const struct live_file *live, off_t off, void *ret,
 	return live->fd >= 0 && pread(live->fd, ret, len, off) == (ssize_t)len;
 }
 
-int live_open(struct live_file *ret, const char *path)
+/* Safety: reads.  Return: whether there is a header, now in @ret. */
+static bool read_header(const struct live_file *live,
+			struct trace_live_header *ret)
+{
+	return read_at(live, 0, ret, sizeof(*ret)) &&
+	       memcmp(ret->magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN) == 0;
+}
+
+/* Safety: opens.  Return: 0, also when there is none; or -errno. */
+static int open_regular(struct live_file *ret, const char *path)
 {
 	struct stat st;
 
@@ -67,6 +76,32 @@ int live_open(struct live_file *ret, const char *path)
 	if (fstat(ret->fd, &st) != 0 || !S_ISREG(st.st_mode) || !st.st_size)
 		live_close(ret);
 	return 0;
+}
+
+int live_open(struct live_file *ret, const char *path, uint64_t run_id)
+{
+	struct trace_live_header head;
+	int err = open_regular(ret, path);
+
+	if (err || !read_header(ret, &head) || head.run_id == run_id)
+		return err;
+	live_close(ret);
+	return -ESTALE;
+}
+
+void live_discard(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char magic[TRACE_MAGIC_LEN];
+	ssize_t len;
+
+	if (fd < 0)
+		return;
+	len = read(fd, magic, sizeof(magic));
+	close(fd);
+	if (len == 0 || (len == (ssize_t)sizeof(magic) &&
+			 memcmp(magic, TRACE_LIVE_MAGIC, sizeof(magic)) == 0))
+		unlink(path);
 }
 
 void live_close(struct live_file *live)
@@ -92,14 +127,6 @@ void live_shrink(const char *path)
 bool live_is_there(const struct live_file *live)
 {
 	return live->fd >= 0;
-}
-
-/* Safety: reads.  Return: whether there is a header, now in @ret. */
-static bool read_header(const struct live_file *live,
-			struct trace_live_header *ret)
-{
-	return read_at(live, 0, ret, sizeof(*ret)) &&
-	       memcmp(ret->magic, TRACE_LIVE_MAGIC, TRACE_MAGIC_LEN) == 0;
 }
 
 struct live_owner live_get_owner(const struct live_file *live)

@@ -19,8 +19,17 @@ struct live_file {
 	int fd;
 };
 
-/* Safety: opens.  Return: 0, also when there is none; or -errno. */
-int live_open(struct live_file *ret, const char *path);
+/* Safety: opens.  Return: 0, also when there is none; -ESTALE: it is that of
+   another run than @run_id; or another -errno. */
+int live_open(struct live_file *ret, const char *path, uint64_t run_id);
+
+/*
+ * Removes the PATH.live that was made for a trace which is going to be removed.
+ * A file that a tracer would replace by its own can only be that.
+ *
+ * Safety: opens, unlinks.
+ */
+void live_discard(const char *path);
 
 /* Safety: closes; may be called again. */
 void live_close(struct live_file *live);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/announce.h"
+
+#include "tracer/options.h"
+#include "tracer/sys.h"
+#include "tracer/text.h"
+
+void announce_trace(uint64_t trace_id, const char *path)
+{
+	static char entry[1 + ANNOUNCE_ID_DIGITS + OPTIONS_PATH_MAX + 32];
+	struct text text = text_init(entry, sizeof(entry));
+	int fd;
+
+	if (!options.name_file[0])
+		return;
+	fd = sys_open(options.name_file, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	text_add_char(&text, '\0');
+	for (int shift = 4 * (ANNOUNCE_ID_DIGITS - 1); shift >= 0; shift -= 4)
+		text_add_char(&text,
+			      "0123456789abcdef"[(trace_id >> shift) & 15]);
+	text_add(&text, path);
+	sys_write(fd, entry, text.len + 1); /* and the zero behind it */
+	sys_close(fd);
+}
