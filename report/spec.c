@@ -66,18 +66,19 @@ struct reading {
 	struct section_seen seen;
 };
 
-static int section_close(const struct reading *reading)
+static int section_close(struct reading *reading)
 {
 	struct place place = reading->place;
 
 	if (reading->filter) {
 		place.line = reading->filter->line;
-		return section_filter_finish(reading->filter, &place);
+		return section_filter_finish(reading->filter, &place,
+					     &reading->mistakes);
 	}
 	if (!reading->view)
 		return 0;
 	place.line = reading->view->line;
-	return section_view_finish(reading->view, &place);
+	return section_view_finish(reading->view, &place, &reading->mistakes);
 }
 
 /* Return: @items with room for one more than @count, zeroed; NULL when out of
@@ -134,9 +135,10 @@ static bool name_is_valid(const char *name)
 	return name[0] != '.' && !name[strspn(name, allowed)];
 }
 
-/* @kind: "view" or "filter". */
+/* @kind: "view" or "filter"; @line: of the section that has this name already,
+   0 if none has. */
 static int name_check(const struct place *place, const char *kind,
-		      const char *name)
+		      const char *name, uint32_t line)
 {
 	if (!name[0])
 		return place_fail(place, -EINVAL,
@@ -148,31 +150,40 @@ static int name_check(const struct place *place, const char *kind,
 				  "letters, digits, _ . -, not beginning with "
 				  "a dot",
 				  name, kind);
+	if (line)
+		return place_fail(place, -EINVAL,
+				  "[%s %s] stands twice, first in line %u",
+				  kind, name, line);
 	return 0;
 }
 
-static int stands_twice(const struct place *place, const char *kind,
-			const char *name, uint32_t line)
+static uint32_t view_line(const struct spec *spec, const char *name)
 {
-	return place_fail(place, -EINVAL,
-			  "[%s %s] stands twice, first in line %u", kind, name,
-			  line);
+	for (size_t i = 0; i < spec->view_count; i++)
+		if (strcmp(spec->views[i].name, name) == 0)
+			return spec->views[i].line;
+	return 0;
 }
 
+static uint32_t filter_line(const struct spec *spec, const char *name)
+{
+	for (size_t i = 0; i < spec->filter_count; i++)
+		if (strcmp(spec->filters[i].name, name) == 0)
+			return spec->filters[i].line;
+	return 0;
+}
+
+/* A section whose name is a mistake is read all the same, so that those below it
+   are found too: nothing comes of the spec then. */
 static int view_begin(struct reading *reading, const char *name)
 {
 	const struct place *place = &reading->place;
 	struct spec *spec = reading->spec;
-	int status = name_check(place, "view", name);
-	struct spec_view *view;
+	int status = mistakes_keep(&reading->mistakes,
+				   name_check(place, "view", name,
+					      view_line(spec, name)));
+	struct spec_view *view = status < 0 ? NULL : view_push(reading);
 
-	if (status < 0)
-		return status;
-	for (size_t i = 0; i < spec->view_count; i++)
-		if (strcmp(spec->views[i].name, name) == 0)
-			return stands_twice(place, "view", name,
-					    spec->views[i].line);
-	view = view_push(reading);
 	if (!view)
 		return place_fail(place, -ENOMEM, "out of memory");
 	view->name = arena_copy(&spec->arena, name, strlen(name));
@@ -188,16 +199,11 @@ static int filter_begin(struct reading *reading, const char *name)
 {
 	const struct place *place = &reading->place;
 	struct spec *spec = reading->spec;
-	int status = name_check(place, "filter", name);
-	struct spec_filter *filter;
+	int status = mistakes_keep(&reading->mistakes,
+				   name_check(place, "filter", name,
+					      filter_line(spec, name)));
+	struct spec_filter *filter = status < 0 ? NULL : filter_push(reading);
 
-	if (status < 0)
-		return status;
-	for (size_t i = 0; i < spec->filter_count; i++)
-		if (strcmp(spec->filters[i].name, name) == 0)
-			return stands_twice(place, "filter", name,
-					    spec->filters[i].line);
-	filter = filter_push(reading);
 	if (!filter)
 		return place_fail(place, -ENOMEM, "out of memory");
 	filter->name = arena_copy(&spec->arena, name, strlen(name));
@@ -210,12 +216,15 @@ static int filter_begin(struct reading *reading, const char *name)
 
 static int report_begin(struct reading *reading)
 {
+	int status = 0;
+
 	if (reading->report_line)
-		return place_fail(&reading->place, -EINVAL,
-				  "[report] stands twice, first in line %u",
-				  reading->report_line);
-	reading->report_line = reading->place.line;
-	return 0;
+		status = place_fail(&reading->place, -EINVAL,
+				    "[report] stands twice, first in line %u",
+				    reading->report_line);
+	else
+		reading->report_line = reading->place.line;
+	return mistakes_keep(&reading->mistakes, status);
 }
 
 static int unknown_section(const struct place *place, const char *name,
@@ -236,7 +245,7 @@ static int section_begin(struct reading *reading, const char *name)
 	size_t kind_len = strcspn(name, blank);
 	const char *rest = name + kind_len + strspn(name + kind_len, blank);
 	char kind[SECTION_MAX + 1] = "";
-	int status = mistakes_keep(&reading->mistakes, section_close(reading));
+	int status = section_close(reading);
 
 	reading->view = NULL;
 	reading->filter = NULL;
@@ -420,10 +429,11 @@ static int ini_read(struct reading *reading)
 					    ", ; COMMENT"));
 	}
 	if (status == 0)
-		status = mistakes_keep(&reading->mistakes, section_close(reading));
+		status = section_close(reading);
 	/* A section that could not be read may be the one that is named. */
-	if (status == 0 && !reading->has_skipped)
-		status = spec_uses_resolve(reading->spec, &reading->mistakes);
+	if (status == 0)
+		status = spec_uses_resolve(reading->spec, reading->has_skipped,
+					   &reading->mistakes);
 	return status;
 }
 
@@ -629,9 +639,8 @@ static int query_read(struct spec *spec, const char *query,
 			status = place_fail(place, -ENOMEM, "out of memory");
 	}
 	if (status == 0)
-		status = mistakes_keep(mistakes,
-				       section_view_finish(view, place));
-	return status < 0 ? status : spec_uses_resolve(spec, mistakes);
+		status = section_view_finish(view, place, mistakes);
+	return status < 0 ? status : spec_uses_resolve(spec, false, mistakes);
 }
 
 int spec_view_parse(struct spec *spec, const char *query,

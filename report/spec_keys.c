@@ -349,7 +349,7 @@ static bool view_has(const struct spec_view *view,
 
 /* An order for rows of another kind would be passed over without a word.  Views
    with neither kind of rows may carry any order: it does no harm there. */
-static int sort_check(const struct spec_view *view, struct diag *diag)
+int spec_view_check(const struct spec_view *view, struct diag *diag)
 {
 	bool of_groups = view->sort_by >= SORT_MATCHED_MIN_TIMESTAMP;
 	bool has_allocations = view_has(view, SUBJECT_ALLOCATIONS);
@@ -369,9 +369,3 @@ static int sort_check(const struct spec_view *view, struct diag *diag)
 				  : "only_matched.… and all.…");
 }
 
-int spec_view_check(const struct spec_view *view, struct diag *diag)
-{
-	int status = filter_spec_check(&view->filter, diag);
-
-	return status < 0 ? status : sort_check(view, diag);
-}

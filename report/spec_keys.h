@@ -55,8 +55,7 @@ extern const size_t view_key_count;
 extern const char *const sort_names[];
 
 /* Return: 0; -EINVAL with @diag->text when the keys of @view do not go
-   together: conditions that exclude each other, an order for rows that no
-   artifact of it has. */
+   together: an order for rows that no artifact of it has. */
 int spec_view_check(const struct spec_view *view, struct diag *diag);
 
 #endif /* REPORT_SPEC_KEYS_H */

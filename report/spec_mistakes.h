@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All mistakes of one spec file or --view: each is kept and the reading goes on.
+ * All mistakes of one spec file or --view, in the order of their lines: each is
+ * kept and the reading goes on.
  */
 #ifndef REPORT_SPEC_MISTAKES_H
 #define REPORT_SPEC_MISTAKES_H
@@ -13,7 +14,8 @@
  * struct mistakes
  * @last:  filled by who finds one
  * @first: the first of them, if there are @any
- * @more:  gets those after the first; borrowed, may be NULL
+ * @more:  gets those after the first, in order; borrowed, may be NULL, has no
+ *         others
  */
 struct mistakes {
 	struct diag last;

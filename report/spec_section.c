@@ -11,6 +11,7 @@
 #include "report/core/text.h"
 #include "report/filter/choice.h"
 #include "report/spec_keys.h"
+#include "report/spec_mistakes.h"
 
 enum { NAMES_MAX = 128, HINT_BYTES = 2048 };
 
@@ -262,21 +263,35 @@ int section_filter_set(struct spec *spec, struct filter_spec *filter,
 	return unknown_key(place, key, " in [filter]", names);
 }
 
-int section_filter_finish(const struct spec_filter *filter,
-			  const struct place *place)
+/* What the conditions of @filter say together. */
+static int filter_check(const struct filter_spec *filter,
+			const struct place *place, struct mistakes *mistakes)
 {
-	struct diag found;
-	int status = filter_spec_check(&filter->filter, &found);
+	struct diag found = { 0 };
+	size_t at = 0;
+	int status = 0;
 
-	return status < 0 ? place_fail(place, status, "[filter %s]: %s",
-				       filter->name, found.text)
-			  : 0;
+	while (status == 0 && filter_spec_check(filter, &at, &found) < 0) {
+		struct place there = *place;
+
+		there.line = found.line;
+		status = mistakes_keep(mistakes, place_fail(&there, -EINVAL,
+							    "%s", found.text));
+	}
+	return status;
 }
 
-int section_view_finish(struct spec_view *view, const struct place *place)
+int section_filter_finish(const struct spec_filter *filter,
+			  const struct place *place, struct mistakes *mistakes)
+{
+	return filter_check(&filter->filter, place, mistakes);
+}
+
+int section_view_finish(struct spec_view *view, const struct place *place,
+			struct mistakes *mistakes)
 {
 	struct diag found;
-	int status;
+	int status = filter_check(&view->filter, place, mistakes);
 
 	if (!view->title)
 		view->title = view->name;
@@ -284,9 +299,12 @@ int section_view_finish(struct spec_view *view, const struct place *place)
 		view->artifacts[view->artifact_count++] = &artifact_flamegraph;
 		view->artifacts[view->artifact_count++] = &artifact_tree;
 	}
-	status = spec_view_check(view, &found);
-	if (status < 0 && place->line)
-		return place_fail(place, status, "[view %s]: %s", view->name,
-				  found.text);
-	return status < 0 ? place_fail(place, status, "%s", found.text) : 0;
+	if (status < 0 || spec_view_check(view, &found) == 0)
+		return status;
+	if (place->line)
+		place_fail(place, -EINVAL, "[view %s]: %s", view->name,
+			   found.text);
+	else
+		place_fail(place, -EINVAL, "%s", found.text);
+	return mistakes_keep(mistakes, -EINVAL);
 }

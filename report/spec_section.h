@@ -10,6 +10,8 @@
 
 #include "report/spec.h"
 
+struct mistakes;
+
 /* Keys of one section met so far, zeroed at its beginning: a bit each. */
 struct section_seen {
 	uint64_t bits[4];
@@ -51,12 +53,14 @@ int section_filter_set(struct spec *spec, struct filter_spec *filter,
 		       const char *key, const char *value,
 		       struct section_seen *seen, const struct place *place);
 
-/* Checks what the keys of a filter say together. */
+/* Checks what the keys of a filter say together.  @place: the section, not its
+   last key; its diag is that of @mistakes, which gets what is found.  Return: 0,
+   also with mistakes; -ENOMEM. */
 int section_filter_finish(const struct spec_filter *filter,
-			  const struct place *place);
+			  const struct place *place, struct mistakes *mistakes);
 
-/* Fills in what was not said and checks what keys say together. @place: the
-   section, not its last key. */
-int section_view_finish(struct spec_view *view, const struct place *place);
+/* The same of a view; fills in what was not said. */
+int section_view_finish(struct spec_view *view, const struct place *place,
+			struct mistakes *mistakes);
 
 #endif /* REPORT_SPEC_SECTION_H */

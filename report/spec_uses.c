@@ -23,6 +23,7 @@ struct resolving {
 	struct spec *spec;
 	const char **names;
 	int *sizes;
+	bool may_lack; /* names that no filter has are no mistakes */
 	struct mistakes *mistakes;
 };
 
@@ -45,6 +46,8 @@ static void unknown_filter(const struct resolving *resolving,
 	char why[HINT_BYTES] =
 		"is not a filter; allowed: none, as there is no [filter NAME]";
 
+	if (resolving->may_lack)
+		return;
 	if (resolving->names[0]) {
 		memcpy(why, "is not a filter", sizeof("is not a filter"));
 		choice_hint(name, resolving->names,
@@ -137,12 +140,14 @@ static void resolve_all(struct resolving *resolving)
 		spec_size(resolving, &spec->views[i].filter, 0);
 }
 
-int spec_uses_resolve(struct spec *spec, struct mistakes *mistakes)
+int spec_uses_resolve(struct spec *spec, bool may_lack,
+		      struct mistakes *mistakes)
 {
 	struct resolving resolving = {
 		.spec = spec,
 		.names = calloc(spec->filter_count + 1, sizeof(char *)),
 		.sizes = calloc(spec->filter_count + 1, sizeof(int)),
+		.may_lack = may_lack,
 		.mistakes = mistakes,
 	};
 	int status = 0;

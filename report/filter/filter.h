@@ -223,9 +223,16 @@ int filter_spec_set(struct filter_spec *spec, const struct filter_key *key,
 const struct filter_term *filter_spec_find(const struct filter_spec *spec,
 					   const char *name);
 
-/* Return: 0; -EINVAL with @diag->text when two conditions exclude each other
-   whatever the trace holds (size_min above size_max, from after to). */
-int filter_spec_check(const struct filter_spec *spec, struct diag *diag);
+/**
+ * filter_spec_check() - find conditions that nothing passes in any trace
+ * @at: looks at the terms from *@at on, and moves it past the one it refuses:
+ *      asked again, it tells the next
+ *
+ * Return: 0 at the end; -EINVAL with @diag->text, and @diag->line that of the
+ * later of the two conditions (size_min above size_max, from after to).
+ */
+int filter_spec_check(const struct filter_spec *spec, size_t *at,
+		      struct diag *diag);
 
 /* What must be known before the first record is tested, and so takes a pass
    over the trace of its own. */

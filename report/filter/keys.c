@@ -299,31 +299,38 @@ static bool is_above(const struct filter_term *min,
 	return false;
 }
 
-int filter_spec_check(const struct filter_spec *spec, struct diag *diag)
+/* Refuses @term if nothing can pass it, or it and its upper bound. */
+static int term_check(const struct filter_spec *spec,
+		      const struct filter_term *term, struct diag *diag)
 {
-	for (size_t i = 0; i < spec->count; i++) {
-		const struct filter_term *term = &spec->terms[i];
-		const struct filter_term *upper;
+	const struct filter_term *upper;
 
-		if (term->key->subject == SUBJECT_LIFETIME_WORD &&
-		    term->is_negated && term->value.number == LIFETIME_ALL)
-			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-					"not_lifetime = all: no allocation "
-					"could pass");
-		if (term->key->test != TEST_MIN)
-			continue;
-		upper = upper_of(spec, term);
-		if (upper && is_above(term, upper))
-			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-					"%s is %s than %s: no allocation could "
-					"pass",
-					term->key->name,
-					term->key->kind == KIND_TIME
-						? "later"
-						: "greater",
-					upper->key->name);
-	}
-	return 0;
+	if (term->key->subject == SUBJECT_LIFETIME_WORD && term->is_negated &&
+	    term->value.number == LIFETIME_ALL)
+		return diag_set_line(diag, -EINVAL, NULL, term->line,
+				     "not_lifetime = all: no allocation could "
+				     "pass");
+	upper = term->key->test == TEST_MIN ? upper_of(spec, term) : NULL;
+	if (!upper || !is_above(term, upper))
+		return 0;
+	return diag_set_line(diag, -EINVAL, NULL,
+			     term->line > upper->line ? term->line
+						      : upper->line,
+			     "%s = %s is %s than %s = %s: no allocation could "
+			     "pass",
+			     term->key->name, term->written,
+			     term->key->kind == KIND_TIME ? "later" : "greater",
+			     upper->key->name, upper->written);
+}
+
+int filter_spec_check(const struct filter_spec *spec, size_t *at,
+		      struct diag *diag)
+{
+	int status = 0;
+
+	while (status == 0 && *at < spec->count)
+		status = term_check(spec, &spec->terms[(*at)++], diag);
+	return status;
 }
 
 static unsigned lifetime_needs(uint64_t lifetime)

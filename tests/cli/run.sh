@@ -447,7 +447,9 @@ write_specs() {
 		>output.ini
 	printf '%s\n' '[report]' 'pages = htlm' 'nonsense' '[view a]' \
 		'size_min = big' 'sort_by = sise' 'lifetime = all' '[veiw b]' \
-		'what = ever' '[view c]' 'from = 7' 'to = 3' '[view c]' \
+		'what = ever' '[view c]' 'use = d, e' 'from = 7' 'to = 3' \
+		'size_min = 2' 'size_max = 1' '[view c]' 'cost = all' \
+		'[filter d]' 'use = d' 'count = 1' '[report]' 'theme = red' \
 		>many.ini
 	printf '[view a]\nuse = big, leked\n[filter leaked]\n[filter big]\n' >use.ini
 	printf '[filter a]\nuse = b\n[filter b]\nuse = a\n' >cycle.ini

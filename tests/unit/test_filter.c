@@ -984,33 +984,36 @@ static void exclusive_conditions_are_refused(void **state)
 {
 	struct diag diag = { .text = "" };
 	struct filter_spec spec = { 0 };
+	size_t at = 0;
 
 	(void)state;
 	spec_set(&spec, "size_min", "10");
 	spec_set(&spec, "size_max", "10");
 	spec_set(&spec, "from", "50%");
 	spec_set(&spec, "to", "1");
-	assert_int_equal(filter_spec_check(&spec, &diag), 0);
+	assert_int_equal(filter_spec_check(&spec, &at, &diag), 0);
 	memset(&spec, 0, sizeof(spec));
+	at = 0;
 	spec_set(&spec, "from", "1s500004403ns");
 	spec_set(&spec, "to", "1.500004403s");
 	spec_set(&spec, "lifetime_min", "1m500004403ns");
 	spec_set(&spec, "lifetime_max", "60.500004403");
 	spec_set(&spec, "group_interval_min", "1s500004403ns");
 	spec_set(&spec, "group_interval_max", "1500004.403us");
-	assert_int_equal(filter_spec_check(&spec, &diag), 0);
+	assert_int_equal(filter_spec_check(&spec, &at, &diag), 0);
 	memset(&spec, 0, sizeof(spec));
+	at = 0;
 	spec_set(&spec, "from", "50%");
 	spec_set(&spec, "to", "49%");
-	assert_int_equal(filter_spec_check(&spec, &diag), -EINVAL);
-	assert_string_equal(diag.text, "from is later than to: no allocation "
-				       "could pass");
-	memset(&spec, 0, sizeof(spec));
 	spec_set(&spec, "size_min", "11");
 	spec_set(&spec, "size_max", "10");
-	assert_int_equal(filter_spec_check(&spec, &diag), -EINVAL);
-	assert_string_equal(diag.text, "size_min is greater than size_max: no "
+	assert_int_equal(filter_spec_check(&spec, &at, &diag), -EINVAL);
+	assert_string_equal(diag.text, "from = 50% is later than to = 49%: no "
 				       "allocation could pass");
+	assert_int_equal(filter_spec_check(&spec, &at, &diag), -EINVAL);
+	assert_string_equal(diag.text, "size_min = 11 is greater than size_max "
+				       "= 10: no allocation could pass");
+	assert_int_equal(filter_spec_check(&spec, &at, &diag), 0);
 }
 
 /* --- runaway patterns --- */

@@ -484,10 +484,10 @@ static void contradictions_are_refused(void **state)
 {
 	(void)state;
 	refuses("\n[view a]\nsize_min = 2\nsize_max = 1\n[view b]\nx = 1\n",
-		"a.ini:2: [view a]: size_min is greater than size_max: no "
+		"a.ini:4: size_min = 2 is greater than size_max = 1: no "
 		"allocation could pass");
 	refuses("[view a]\nfrom = 60%\nto = 50%\n",
-		"a.ini:1: [view a]: from is later than to: no allocation "
+		"a.ini:3: from = 60% is later than to = 50%: no allocation "
 		"could pass");
 	refuses("[view a]\nsort_by = size\nartifacts = tree, groups\n",
 		"a.ini:1: [view a]: sort_by = size is an order of "
@@ -587,7 +587,7 @@ static void bad_filters_are_refused(void **state)
 		"a.ini:1: \".a\" is not a filter's name; allowed: letters, "
 		"digits, _ . -, not beginning with a dot");
 	refuses("[filter a]\nsize_min = 2\nsize_max = 1\n",
-		"a.ini:1: [filter a]: size_min is greater than size_max: no "
+		"a.ini:3: size_min = 2 is greater than size_max = 1: no "
 		"allocation could pass");
 	refuses("[view v]\nuse = a, a\n[filter a]\n",
 		"a.ini:2: use: \"a\" stands twice");
@@ -632,12 +632,13 @@ static void keys_of_filters_are_filter_keys(void **state)
 		"a.ini:2: temporary: \"yes\" is not a meaning of temporary; "
 		"allowed: heaptrack, freed");
 	refuses("[view a]\nnot_lifetime = all\n",
-		"a.ini:1: [view a]: not_lifetime = all: no allocation could "
+		"a.ini:2: not_lifetime = all: no allocation could "
 		"pass");
 	refuses("[view a]\ngroup_leaked_allocations_min = 50.5%\n"
 		"group_leaked_allocations_max = 50.49%\n",
-		"a.ini:1: [view a]: group_leaked_allocations_min is greater "
-		"than group_leaked_allocations_max: no allocation could pass");
+		"a.ini:3: group_leaked_allocations_min = 50.5% is greater "
+		"than group_leaked_allocations_max = 50.49%: no allocation "
+		"could pass");
 	refuses("[view a]\nmmaped = yes\n",
 		"a.ini:2: there is no key mmaped: a trace does not hold "
 		"whether the allocator took a block from mmap (glibc: blocks "
@@ -835,7 +836,7 @@ static void bad_queries_are_refused(void **state)
 		      "b\" holds control characters or bytes that are not "
 		      "UTF-8");
 	refuses_query("size_min=2&size_max=1",
-		      "--view: size_min is greater than size_max: no "
+		      "--view: size_min = 2 is greater than size_max = 1: no "
 		      "allocation could pass");
 	refuses_query("sort_by=all.size",
 		      "--view: sort_by = all.size is an order of groups, not "
