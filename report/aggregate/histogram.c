@@ -8,7 +8,10 @@
 #include "report/engine/record.h"
 #include "report/event/run.h"
 
-enum { FIRST_BOUND_NS = 100 };
+enum {
+	FIRST_BOUND_NS = 100,
+	FIRST_DIGITS = 2, /* log10_of(FIRST_BOUND_NS) */
+};
 
 static unsigned size_class(uint64_t size)
 {
@@ -18,19 +21,6 @@ static unsigned size_class(uint64_t size)
 static uint64_t size_class_min(unsigned class)
 {
 	return class ? UINT64_C(1) << (class - 1) : 0;
-}
-
-/* 0, 100, 200, 500, 1000, … nanoseconds. */
-static uint64_t lifetime_class_min_ns(unsigned class)
-{
-	static const uint64_t factors[] = { 1, 2, 5 };
-	uint64_t power = FIRST_BOUND_NS;
-
-	if (!class)
-		return 0;
-	for (unsigned decade = (class - 1) / 3; decade; decade--)
-		power *= 10;
-	return power * factors[(class - 1) % 3];
 }
 
 static const uint64_t powers_of_ten[] = {
@@ -56,6 +46,17 @@ static const uint64_t powers_of_ten[] = {
 	UINT64_C(10000000000000000000),
 };
 
+/* 0, 100, 200, 500, 1000, … nanoseconds. */
+static uint64_t lifetime_class_min_ns(unsigned class)
+{
+	static const uint64_t factors[] = { 1, 2, 5 };
+
+	if (!class)
+		return 0;
+	return powers_of_ten[FIRST_DIGITS + (class - 1) / 3] *
+	       factors[(class - 1) % 3];
+}
+
 /* Return: digits of @value, which is not 0, but one.  1233 / 4096 is a little
    more than log10(2): what the bits say is right or one too many. */
 static unsigned log10_of(uint64_t value)
@@ -68,7 +69,6 @@ static unsigned log10_of(uint64_t value)
 
 static unsigned lifetime_class(uint64_t ns)
 {
-	enum { FIRST_DIGITS = 2 }; /* log10_of(FIRST_BOUND_NS) */
 	unsigned decade;
 	uint64_t bound;
 
@@ -99,6 +99,7 @@ static void class_add_peak(struct histogram_class *class,
 	class->peak_bytes += record->size;
 }
 
+/* Not rounded as reports write the two times: up to 1 ns from their difference. */
 static uint64_t lifetime_ns(const struct run *run, const struct record *record)
 {
 	double ns;
@@ -109,13 +110,28 @@ static uint64_t lifetime_ns(const struct run *run, const struct record *record)
 	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
 }
 
+/* By the lifetime that reports write, which is dearer to compute and only makes a
+   difference at the bounds of the classes. */
+static unsigned lifetime_class_of(const struct run *run,
+				  const struct record *record)
+{
+	uint64_t ns = lifetime_ns(run, record);
+	unsigned class = lifetime_class(ns ? ns - 1 : 0);
+
+	if (class + 1 == HISTOGRAM_LIFETIMES ||
+	    ns + 1 < lifetime_class_min_ns(class + 1))
+		return class;
+	return lifetime_class(run_span_ns(run, record->alloc_tick,
+					  record->free_tick));
+}
+
 static struct histogram_class *of_lifetime(struct histogram *histogram,
 					   const struct run *run,
 					   const struct record *record)
 {
 	if (record_is_leaked(record))
 		return &histogram->never_freed;
-	return &histogram->lifetimes[lifetime_class(lifetime_ns(run, record))];
+	return &histogram->lifetimes[lifetime_class_of(run, record)];
 }
 
 void histogram_add(struct histogram *histogram, const struct run *run,

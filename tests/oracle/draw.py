@@ -9,15 +9,17 @@ something.
 import re
 from fractions import Fraction
 
+import charts
 import oracle
 
 
 class View:
     """settings: (key, text) in order; filters: the same of each [filter NAME]
-    that they use."""
+    that they use; more: artifacts beside allocations and groups."""
 
-    def __init__(self, settings, filters=None):
+    def __init__(self, settings, filters=None, more=()):
         self.settings, self.filters = settings, filters or {}
+        self.more = tuple(more)
 
     def get(self, key, default=None):
         return dict(self.settings).get(key, default)
@@ -27,20 +29,26 @@ class View:
         return [one for one in self.settings if is_condition(one[0])]
 
     def smaller(self):
-        """The same with one setting less, anywhere."""
+        """The same with one setting or artifact less, anywhere."""
+        for at in range(len(self.more)):
+            yield View(self.settings, self.filters,
+                       self.more[:at] + self.more[at + 1:])
         for at in range(len(self.settings)):
-            yield View(self.settings[:at] + self.settings[at + 1:], self.filters)
+            yield View(self.settings[:at] + self.settings[at + 1:], self.filters,
+                       self.more)
         for name, inner in self.filters.items():
             for at in range(len(inner)):
                 if len(inner) > 1:
                     yield View(self.settings, {**self.filters, name:
-                                               inner[:at] + inner[at + 1:]})
+                                               inner[:at] + inner[at + 1:]},
+                               self.more)
         for at, (key, text) in enumerate(self.settings):
             words = text.split(",")
             if bare(key) in LISTS and len(words) > 1:
                 for word in words:
                     yield View(self.settings[:at] + [(key, word.strip())] +
-                               self.settings[at + 1:], self.filters)
+                               self.settings[at + 1:], self.filters,
+                               self.more)
 
     def used(self):
         """The filters that it still uses."""
@@ -321,7 +329,21 @@ class Draw:
         if None in oracle.verdicts(self.model, view.conditions(), view.filters):
             return self.view()
         view.settings += self.order()
+        view.more = tuple(one for one in (*charts.CHARTS, *charts.TABLES)
+                          if self.random.random() < 0.2)
+        if "folded" in view.more:
+            view.settings += self.tree()
         return view
+
+    def tree(self):
+        """cost, direction."""
+        result = []
+        if self.random.random() < 0.8:
+            result.append(("cost", self.random.choice(list(charts.COSTS))))
+        if self.random.random() < 0.5:
+            result.append(("direction", self.random.choice(("callers",
+                                                            "callees"))))
+        return result
 
 
 def escape(text):

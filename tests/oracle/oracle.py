@@ -109,9 +109,10 @@ class Model:
                 begins.setdefault(row.thread, []).append(row)
         assert set(ends) == set(begins), "a realloc without its other half"
         for thread, old in ends.items():
-            old.sort(key=lambda row: row.end)
             assert len(old) == len(begins[thread])
-            for before, after in zip(old, begins[thread]):
+            old.sort(key=lambda row: row.end)
+            for at, after in enumerate(begins[thread]):
+                before = self.take_end(old, at, after)
                 assert before.end <= after.at
                 before.after, after.before = after, before
         for row in self.rows:
@@ -128,6 +129,18 @@ class Model:
         # Every chain has its number, where chains have numbers at all.
         assert not numbers or sum(map(len, numbers.values())) == sum(
             1 for row in self.rows if row.before or row.after)
+
+    @staticmethod
+    def take_end(ends, at, after):
+        """Number @at of ends; of those that came at the same time, where the
+        clock is coarse, the one that says it is of the chain of after."""
+        for other in range(at, len(ends)):
+            if ends[other].end != ends[at].end:
+                break
+            if ends[other].json.get("chain_id") == after.json.get("chain_id"):
+                ends[at], ends[other] = ends[other], ends[at]
+                break
+        return ends[at]
 
     def chain(self, row):
         """First to last; a row that no realloc touched is a chain of one."""

@@ -7,8 +7,9 @@
 Records a few programs and makes a few traces (or takes those named), reads the
 JSON of all allocations of each, draws N views a trace (default 400, fewer of
 large traces), and compares the rows, their order and every figure of
-allocations and groups with what oracle.py finds.  A view that differs is made
-as small as it can be and printed as a spec.
+allocations and groups with what oracle.py finds, and trees, charts and CSV files
+with what charts.py finds.  A view that differs is made as small as it can be and
+printed as a spec.
 
 Beside the oracle, memprof-report is held against itself: conditions one by one
 and together, pages of rows and the whole.
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 
+import charts
 import dense
 import oracle
 from draw import MANY_ROWS, USES, Draw, View, bare, contradicts
@@ -112,8 +114,8 @@ def spec_of(views):
     for name, view in views:
         for section, settings in [
                 *((f"filter {one}", inner) for one, inner in view.used().items()),
-                (f"view {name}", [("artifacts", "allocations, groups"),
-                                  *view.settings])]:
+                (f"view {name}", [("artifacts", ", ".join(
+                    ("allocations", "groups", *view.more))), *view.settings])]:
             lines += ["", f"[{section}]"]
             lines += [f"{key} = {text}" for key, text in settings]
     return "\n".join(lines) + "\n"
@@ -126,7 +128,7 @@ def url_of(settings):
 
 
 def ask(path, views):
-    """{name: (allocations, groups)} of [(name, view)]."""
+    """{name: (allocations, groups, {more: text})} of [(name, view)]."""
     with tempfile.TemporaryDirectory() as work:
         spec = os.path.join(work, "spec.ini")
         out = os.path.join(work, "out")
@@ -134,16 +136,18 @@ def ask(path, views):
             file.write(spec_of(views))
         report("--quiet", "--spec", spec, "-o", out, path)
         result = {}
-        for name, _ in views:
-            result[name] = tuple(
-                load(pathlib.Path(out, f"{name}.{kind}.json").read_bytes())
-                for kind in ("allocations", "groups"))
+        for name, view in views:
+            def read(suffix, name=name):
+                return pathlib.Path(out, f"{name}.{suffix}").read_bytes()
+            result[name] = (load(read("allocations.json")),
+                            load(read("groups.json")),
+                            {one: read(one).decode() for one in view.more})
     return result
 
 
 def ask_by_view(path, settings):
-    return tuple(load(report("--quiet", "--view", url_of(settings), "--as", kind,
-                             path)) for kind in ("allocations", "groups"))
+    return (*(load(report("--quiet", "--view", url_of(settings), "--as", kind,
+                          path)) for kind in ("allocations", "groups")), {})
 
 
 # --- what a view must hold --------------------------------------------------------
@@ -299,7 +303,22 @@ def difference(model, view, answer):
     if problem:
         return "allocations: " + problem
     problem = groups_difference(model, view, matched, answer[1])
-    return "groups: " + problem if problem else None
+    if problem:
+        return "groups: " + problem
+    for one, text in answer[2].items():
+        problem = more_difference(model, view, matched, answer, one, text)
+        if problem:
+            return f"{one}: {problem}"
+    return None
+
+
+def more_difference(model, view, matched, answer, one, text):
+    """Of a chart, or of a CSV file, which has the rows of the JSON."""
+    if one in charts.CHARTS:
+        return charts.CHARTS[one](model, view, matched, text)
+    kind = charts.TABLES[one]
+    return charts.csv_difference(
+        model, answer[kind == "groups"][kind], text)
 
 
 # --- one trace ---------------------------------------------------------------------
@@ -387,7 +406,8 @@ class Examination:
         # are no sections.
         view = self.draw.view()
         view = View([(key, text) for key, text in view.settings
-                     if key != "sort_by" and bare(key) not in USES])
+                     if key not in ("sort_by", "cost", "direction") and
+                     bare(key) not in USES])
         try:
             problem = difference(self.trace.model, view, ask_by_view(
                 self.trace.path, view.settings))
