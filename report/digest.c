@@ -219,7 +219,7 @@ static const char *soundness(const struct pipeline *pipeline)
 {
 	const struct run *run = &pipeline->run;
 
-	if (run_misses_pieces(run) || run->end == RUN_END_CONTINUED)
+	if (run_misses_pieces(run))
 		return summary_trace_text(&pipeline->scope);
 	return run->events_lost || run->end == RUN_END_MISSING
 		       ? "sound but incomplete"

@@ -278,10 +278,14 @@ static void note_freed_unseen(struct notes *notes, uint64_t count)
 	const struct run *run = notes->scope->run;
 	const char *when = "while recording was off";
 	bool is_off = false;
+	bool is_missing = false;
 
-	for (size_t i = 1; i < run->piece_count; i++)
-		is_off |= run->pieces[i].has_gap && !run_piece_missing(run, i);
-	if (run_misses_pieces(run))
+	for (size_t i = 0; i < run->piece_count; i++) {
+		is_missing |= run_piece_missing(run, i) > 0;
+		is_off |= i && run->pieces[i].has_gap &&
+			  !run_piece_missing(run, i);
+	}
+	if (is_missing)
 		when = is_off ? "while recording was off or in a missing piece"
 			      : "in a missing piece";
 	notes_add(notes, FIGURE_INFO,
@@ -433,7 +437,7 @@ const char *summary_trace_text(const struct scope *scope)
 	double off = run_off_seconds(run);
 	char text[UNITS_TEXT_SIZE];
 
-	if (run_misses_pieces(run) || run->end == RUN_END_CONTINUED)
+	if (run_misses_pieces(run))
 		return arena_printf(scope->arena, "incomplete: %s",
 				    missing_text(scope));
 	if (run->is_running && !run->events_lost)

@@ -80,7 +80,7 @@ bool run_misses_pieces(const struct run *run)
 	for (size_t i = 0; i < run->piece_count; i++)
 		if (run_piece_missing(run, i))
 			return true;
-	return false;
+	return run->end == RUN_END_CONTINUED;
 }
 
 bool run_piece_has_gap(const struct run *run, size_t piece)

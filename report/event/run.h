@@ -213,7 +213,8 @@ void run_done(struct run *run);
 /* Return: how many pieces right before @piece are missing. */
 uint32_t run_piece_missing(const struct run *run, size_t piece);
 
-/* Return: whether any piece before the last one that is there is missing. */
+/* Return: whether any piece is missing: before one that is there, or the next one
+   where the run goes on in it. */
 bool run_misses_pieces(const struct run *run);
 
 /* Return: for how long recording was off between pieces, as far as known. */

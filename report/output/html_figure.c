@@ -115,7 +115,7 @@ void html_definitions(struct html *html)
 static void link_write(struct html *html, const struct page_link *link)
 {
 	html_open(html, "a", NULL);
-	html_attr(html, "href", link->path);
+	html_href(html, link->path);
 	html_text(html, link->path);
 	html_close(html);
 }

@@ -128,7 +128,7 @@ void html_value(struct html *html, const struct cell *cell)
 		break;
 	case CELL_LINK:
 		html_open(html, "a", NULL);
-		html_attr(html, "href", cell->link->path);
+		html_href(html, cell->link->path);
 		html_text(html, cell->link->text);
 		html_close(html);
 		break;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <libxml/uri.h>
 #include <libxml/xmlwriter.h>
 
 #include "report/core/diag.h"
@@ -77,6 +78,17 @@ void html_attr(struct html *html, const char *name, const char *value)
 {
 	check(html, xmlTextWriterWriteAttribute(html->writer, as_xml(name),
 						as_xml(value)));
+}
+
+void html_href(struct html *html, const char *path)
+{
+	xmlChar *escaped = xmlURIEscapeStr(as_xml(path), as_xml("/"));
+
+	if (escaped)
+		html_attr(html, "href", (const char *)escaped);
+	else
+		html->failed = true;
+	xmlFree(escaped);
 }
 
 void html_attr_printf(struct html *html, const char *name, const char *format,

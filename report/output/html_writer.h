@@ -37,6 +37,9 @@ void html_close(struct html *html);
 /* An element that has no end tag: meta, wbr. */
 void html_close_void(struct html *html);
 void html_attr(struct html *html, const char *name, const char *value);
+/* href="…": a file at @path, relative to the page; what means something else in a
+   URL is percent-encoded. */
+void html_href(struct html *html, const char *path);
 void html_attr_printf(struct html *html, const char *name, const char *format,
 		      ...) __attribute__((format(printf, 3, 4)));
 void html_text(struct html *html, const char *text);

@@ -10,7 +10,7 @@
 #include "report/output/markdown_text.h"
 #include "report/output/value.h"
 
-enum { TREE_LINES_MAX = 16, TREE_DEPTH_MAX = 40, SERIES_BARS = 60 };
+enum { TREE_LINES_MAX = 16, SERIES_BARS = 60 };
 
 /* Nodes below this share of the whole are left out. */
 static const double tree_share_min = 0.02;
@@ -53,42 +53,93 @@ static void node_write(struct sink *out, const struct figure_tree *tree,
 		 max_letters);
 }
 
+/**
+ * struct tree_way - how far the tree is written
+ * @path: nodes from the root to the one to write, which is no deeper than there
+ *         are lines above it
+ * @least: cost below which nodes are left out
+ * @has_small, @has_more: what was left out: for its cost, for the number of lines
+ */
+struct tree_way {
+	const struct figure_tree *tree;
+	uint32_t path[TREE_LINES_MAX + 1];
+	unsigned depth;
+	double least;
+	bool has_small;
+	bool has_more;
+};
+
+/* Whether @node, which may be none, is one to write. */
+static bool is_shown(struct tree_way *way, uint32_t node)
+{
+	if (node == FIGURE_NO_NODE)
+		return false;
+	if ((double)node_cost(way->tree, node) >= way->least)
+		return true;
+	way->has_small = true;
+	return false;
+}
+
+/* Goes on to the next node in the order of the text.  Return: false after the
+   last. */
+static bool way_next(struct tree_way *way)
+{
+	const struct figure_node *nodes = way->tree->nodes;
+	uint32_t next = nodes[way->path[way->depth]].first_child;
+
+	if (is_shown(way, next)) {
+		way->path[++way->depth] = next;
+		return true;
+	}
+	/* Siblings fall in cost: after a small one all are small. */
+	for (; way->depth > 0; way->depth--) {
+		next = nodes[way->path[way->depth]].next_sibling;
+		if (!is_shown(way, next))
+			continue;
+		way->path[way->depth] = next;
+		return true;
+	}
+	return false;
+}
+
+/* "Left out: …", nothing if nothing is. */
+static void hidden_write(struct sink *out, const struct tree_way *way)
+{
+	if (!way->has_small && !way->has_more)
+		return;
+	sink_puts(out, "\nLeft out: ");
+	if (way->has_small)
+		sink_printf(out, "functions below %g %% of the total%s",
+			    tree_share_min * 100, way->has_more ? ", " : "");
+	if (way->has_more)
+		sink_printf(out, "all after %d lines", TREE_LINES_MAX);
+	sink_puts(out, ".\n");
+}
+
 void markdown_tree(struct sink *out, const struct figure_tree *tree,
 		   size_t max_letters)
 {
-	double least = (double)node_cost(tree, 0) * tree_share_min;
-	uint32_t path[TREE_DEPTH_MAX];
-	unsigned depth = 0;
+	struct tree_way way = {
+		.tree = tree,
+		.least = (double)node_cost(tree, 0) * tree_share_min,
+	};
 	unsigned lines = 0;
 	struct sink text;
 
 	sink_init_memory(&text);
-	path[0] = 0;
-	while (lines < TREE_LINES_MAX) {
-		uint32_t next = tree->nodes[path[depth]].first_child;
-
-		node_write(&text, tree, path[depth], depth, max_letters);
-		lines++;
-		if (next != FIGURE_NO_NODE && depth + 1 < TREE_DEPTH_MAX &&
-		    (double)node_cost(tree, next) >= least) {
-			path[++depth] = next;
-			continue;
-		}
-		/* Siblings fall in cost: after a small one all are small. */
-		for (; depth > 0; depth--) {
-			next = tree->nodes[path[depth]].next_sibling;
-			if (next != FIGURE_NO_NODE &&
-			    (double)node_cost(tree, next) >= least)
-				break;
-		}
-		if (!depth)
+	do {
+		if (lines++ == TREE_LINES_MAX) {
+			way.has_more = true;
 			break;
-		path[depth] = next;
-	}
+		}
+		node_write(&text, tree, way.path[way.depth], way.depth,
+			   max_letters);
+	} while (way_next(&way));
 	if (text.error)
 		out->error = text.error;
 	else
 		markdown_block(out, text.data);
+	hidden_write(out, &way);
 	sink_done(&text);
 }
 

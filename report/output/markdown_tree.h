@@ -13,7 +13,7 @@ struct figure_series;
 struct figure_tree;
 struct sink;
 
-/* The heaviest nodes, indented, in a fenced block.
+/* The heaviest nodes, indented, in a fenced block, and what is left out of them.
    @max_letters: of a name */
 void markdown_tree(struct sink *out, const struct figure_tree *tree,
 		   size_t max_letters);

@@ -84,10 +84,22 @@ static size_t path_normalise(char *path)
 	return out;
 }
 
+/* Debug information whose paths are all relative, such as that of a package's C
+   library, has files of the directory itself as "./libio/genops.c" in
+   "./libio". */
+static bool is_below(const char *directory, const char *path)
+{
+	size_t len = strlen(directory);
+
+	return directory[0] != '/' && strncmp(path, directory, len) == 0 &&
+	       path[len] == '/';
+}
+
 const char *names_path(struct names *names, const char *directory,
 		       const char *path)
 {
-	bool join = directory && directory[0] && path[0] != '/';
+	bool join = directory && directory[0] && path[0] != '/' &&
+		    !is_below(directory, path);
 	size_t directory_len = join ? strlen(directory) + 1 : 0;
 	size_t len = directory_len + strlen(path);
 	const char *text;

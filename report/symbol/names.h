@@ -34,8 +34,9 @@ const char *names_function(struct names *names, const char *linker_name);
 /* @text is readable already. */
 const char *names_text(struct names *names, const char *text, size_t len);
 
-/* @path below @directory (may be NULL) unless absolute; "." and ".." are
-   resolved by their letters: the file need not exist here. */
+/* @path below @directory (may be NULL) unless absolute or, where @directory is
+   relative, written from the same place as it; "." and ".." are resolved by their
+   letters: the file need not exist here. */
 const char *names_path(struct names *names, const char *directory,
 		       const char *path);
 

@@ -241,13 +241,15 @@ test_pieces() {
 	status 0 "memprof-report --quiet -o pieces p0.dat p1.dat p2.dat && test -s pieces/index.html"
 	status 0 "memprof-report --quiet -o runs p0.dat p1.dat p2.dat t.dat &&
 		test -s runs/p0.dat/index.html && test -s runs/t.dat/index.html"
+	status 0 "cp t.dat 'a #b%20.dat' && memprof-report --quiet -o odd t.dat 'a #b%20.dat' &&
+		grep -q 'href=\"a%20%23b%2520.dat/index.html\"' odd/index.html"
 	expect processes cat runs/processes.json
 	status 0 "grep -q 'href=\"p0.dat/index.html\"' runs/index.html"
 	status 0 "grep -q '<td[^>]*><a href=\"p0.dat/index.html\">p0.dat<' runs/index.html"
 	status 0 "grep -q '(t.dat/report.md)' runs/report.md"
 	status 0 "grep -q '^|.*| .t.dat. |' runs/report.md"
 	printf '[report]\npages = markdown\n' >"$work/markdown.ini"
-	status 0 "memprof-report --quiet --spec markdown.ini -o plain p0.dat t.dat &&
+	status 0 "memprof-report --quiet --spec markdown.ini -o plain p0.dat p1.dat p2.dat t.dat &&
 		test -s plain/report.md && ! test -e plain/index.html"
 }
 

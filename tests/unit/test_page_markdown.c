@@ -16,6 +16,7 @@
 #include "report/core/sink.h"
 #include "report/output/markdown_figure.h"
 #include "report/output/markdown_text.h"
+#include "report/output/markdown_tree.h"
 #include "tests/lib/figure_samples.h"
 #include "tests/lib/sample_figures.h"
 
@@ -264,6 +265,48 @@ static void test_large_pages_are_cut(void **state)
 	arena_done(&arena);
 }
 
+/* A way of @depth nodes of 100 bytes, then @leaves of @leaf_bytes each. */
+static void tree_gives(unsigned depth, unsigned leaves, uint64_t leaf_bytes,
+		       const char *expected_end)
+{
+	static const struct figure_frame frame = { .function = "f" };
+	struct figure_node nodes[64] = { 0 };
+	struct figure_tree tree = { .nodes = nodes };
+	struct sink out;
+
+	for (unsigned i = 0; i < depth + leaves; i++)
+		nodes[i] = (struct figure_node){
+			.frame = i ? &frame : NULL,
+			.total_bytes = i < depth ? 100 : leaf_bytes,
+			.first_child = i < depth && i + 1 < depth + leaves
+					       ? i + 1
+					       : FIGURE_NO_NODE,
+			.next_sibling = i >= depth && i + 1 < depth + leaves
+						? i + 1
+						: FIGURE_NO_NODE,
+		};
+	tree.node_count = depth + leaves;
+	sink_init_memory(&out);
+	markdown_tree(&out, &tree, 80);
+	assert_string_equal(strstr(out.data, "\n```\n") + strlen("\n```\n"),
+			    expected_end);
+	sink_done(&out);
+}
+
+static void test_trees_say_what_is_left_out(void **state)
+{
+	(void)state;
+	tree_gives(1, 0, 0, "");
+	tree_gives(2, 3, 2, "");
+	tree_gives(16, 0, 0, "");
+	tree_gives(2, 3, 1,
+		   "\nLeft out: functions below 2 % of the total.\n");
+	tree_gives(1, 16, 2, "\nLeft out: all after 16 lines.\n");
+	tree_gives(15, 2, 1,
+		   "\nLeft out: functions below 2 % of the total.\n");
+	tree_gives(17, 0, 0, "\nLeft out: all after 16 lines.\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_pictures_are_links),
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_large_pages_are_cut),
+		cmocka_unit_test(test_trees_say_what_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
