@@ -36,8 +36,11 @@ static const char *const passed_over[] = {
 
 static bool name_matches(const char *name, const char *pattern)
 {
-	size_t len = strlen(pattern);
+	size_t len;
 
+	if (*name != *pattern)
+		return false;
+	len = strlen(pattern);
 	if (pattern[len - 1] == '*')
 		return strncmp(name, pattern, len - 1) == 0;
 	return strcmp(name, pattern) == 0;

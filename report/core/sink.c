@@ -10,25 +10,36 @@
 
 void sink_init_memory(struct sink *sink)
 {
-	memset(sink, 0, sizeof(*sink));
+	sink_init_file(sink, NULL);
 }
 
 void sink_init_file(struct sink *sink, FILE *file)
 {
-	memset(sink, 0, sizeof(*sink));
 	sink->file = file;
+	sink->data = NULL;
+	sink->len = 0;
+	sink->capacity = 0;
+	sink->error = 0;
+	sink->buffered = 0;
 }
 
-void sink_write(struct sink *sink, const void *data, size_t len)
+static void give_file(struct sink *sink, const void *data, size_t len)
 {
-	if (sink->error || !len)
-		return;
-	if (sink->file) {
-		if (fwrite_unlocked(data, 1, len, sink->file) != len)
-			sink->error = errno ? -errno : -EIO;
-		sink->len += len;
-		return;
-	}
+	if (!sink->error && fwrite_unlocked(data, 1, len, sink->file) != len)
+		sink->error = errno ? -errno : -EIO;
+}
+
+static void flush(struct sink *sink)
+{
+	size_t len = sink->buffered;
+
+	sink->buffered = 0;
+	if (len)
+		give_file(sink, sink->buffer, len);
+}
+
+static void write_memory(struct sink *sink, const void *data, size_t len)
+{
 	if (sink->len + len + 1 > sink->capacity) {
 		char *grown = vec_grow(sink->data, &sink->capacity,
 				       sink->len + len + 1, 1);
@@ -44,9 +55,22 @@ void sink_write(struct sink *sink, const void *data, size_t len)
 	sink->data[sink->len] = '\0';
 }
 
-void sink_puts(struct sink *sink, const char *text)
+void sink_write_through(struct sink *sink, const void *data, size_t len)
 {
-	sink_write(sink, text, strlen(text));
+	if (sink->error || !len)
+		return;
+	if (!sink->file) {
+		write_memory(sink, data, len);
+		return;
+	}
+	flush(sink);
+	if (len < sizeof(sink->buffer)) {
+		memcpy(sink->buffer, data, len);
+		sink->buffered = len;
+	} else {
+		give_file(sink, data, len);
+	}
+	sink->len += len;
 }
 
 void sink_printf(struct sink *sink, const char *format, ...)
@@ -81,9 +105,11 @@ void sink_printf(struct sink *sink, const char *format, ...)
 
 int sink_done(struct sink *sink)
 {
-	int error = sink->error;
+	int error;
 
+	flush(sink);
+	error = sink->error;
 	free(sink->data);
-	memset(sink, 0, sizeof(*sink));
+	sink_init_memory(sink);
 	return error;
 }

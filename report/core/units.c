@@ -32,51 +32,103 @@ static uint64_t round_divide(wide value, wide divisor)
 	return (uint64_t)((value + divisor / 2) / divisor);
 }
 
+/* A short text that grows at its end: printf() takes ten times as long to put
+   three of these together, and a report has hundreds of thousands. */
+struct text {
+	char bytes[2 * UNITS_TEXT_SIZE];
+	size_t len;
+};
+
+static void text_add(struct text *text, const char *more)
+{
+	size_t len = strlen(more);
+
+	if (len > sizeof(text->bytes) - 1 - text->len)
+		len = sizeof(text->bytes) - 1 - text->len;
+	memcpy(text->bytes + text->len, more, len);
+	text->len += len;
+}
+
+static void text_add_decimal(struct text *text, uint64_t value)
+{
+	char digits[UNITS_TEXT_SIZE];
+
+	units_format_decimal(digits, value);
+	text_add(text, digits);
+}
+
+/* "1.05": @scaled / 10^@places, with all places. */
+static void text_add_fixed(struct text *text, uint64_t scaled, unsigned places)
+{
+	uint64_t scale = places == 2 ? 100 : 10;
+	char fraction[] = { '.', '0', '0', '\0' };
+
+	text_add_decimal(text, scaled / scale);
+	scaled %= scale;
+	if (places == 2)
+		fraction[1] = (char)('0' + scaled / 10);
+	fraction[places] = (char)('0' + scaled % 10);
+	fraction[places + 1] = '\0';
+	text_add(text, fraction);
+}
+
+/* What does not fit is left out, as snprintf() would. */
+static void text_copy(const struct text *text, char *buf, size_t size)
+{
+	size_t len = text->len;
+
+	if (!size)
+		return;
+	if (len >= size)
+		len = size - 1;
+	memcpy(buf, text->bytes, len);
+	buf[len] = '\0';
+}
+
 /*
  * Three significant digits of @value / @unit: "1.23", "12.3", "123".
  * Return: the rounded quotient's integer part.
  */
-static uint64_t format_three_digits(char *buf, size_t size, wide value,
-				    wide unit)
+static uint64_t add_three_digits(struct text *text, wide value, wide unit)
 {
 	uint64_t hundredths = round_divide(value * 100, unit);
 	uint64_t tenths = round_divide(value * 10, unit);
 	uint64_t ones = round_divide(value, unit);
 
 	if (hundredths < 1000) {
-		snprintf(buf, size, "%" PRIu64 ".%02u", hundredths / 100,
-			 (unsigned)(hundredths % 100));
+		text_add_fixed(text, hundredths, 2);
 		return hundredths / 100;
 	}
 	if (tenths < 1000) {
-		snprintf(buf, size, "%" PRIu64 ".%u", tenths / 10,
-			 (unsigned)(tenths % 10));
+		text_add_fixed(text, tenths, 1);
 		return tenths / 10;
 	}
-	snprintf(buf, size, "%" PRIu64, ones);
+	text_add_decimal(text, ones);
 	return ones;
 }
 
 void units_format_bytes(char *buf, size_t size, uint64_t bytes)
 {
-	static const char *const names[] = { "KiB", "MiB", "GiB",
-					     "TiB", "PiB", "EiB" };
+	static const char *const names[] = { " KiB", " MiB", " GiB",
+					     " TiB", " PiB", " EiB" };
 	enum { LAST = sizeof(names) / sizeof(names[0]) - 1 };
-	char digits[UNITS_TEXT_SIZE / 2];
-	size_t i;
+	struct text text = { .len = 0 };
+	size_t i = 0;
 
 	if (bytes < 1024) {
-		snprintf(buf, size, "%" PRIu64 " B", bytes);
+		text_add_decimal(&text, bytes);
+		text_add(&text, " B");
+		text_copy(&text, buf, size);
 		return;
 	}
-	for (i = 0; i < LAST; i++)
-		if (format_three_digits(digits, sizeof(digits), bytes,
-					(wide)1 << 10 * (i + 1)) < 1024)
-			break;
-	if (i == LAST)
-		format_three_digits(digits, sizeof(digits), bytes,
-				    (wide)1 << 10 * (LAST + 1));
-	snprintf(buf, size, "%s %s", digits, names[i]);
+	while (add_three_digits(&text, bytes, (wide)1 << 10 * (i + 1)) >=
+		       1024 &&
+	       i < LAST) {
+		text.len = 0;
+		i++;
+	}
+	text_add(&text, names[i]);
+	text_copy(&text, buf, size);
 }
 
 void units_trim_zeros(char *text)
@@ -114,7 +166,11 @@ enum { NS_PER_US = 1000, NS_PER_MS = 1000000 };
 static bool format_below(char *digits, size_t size, uint64_t ns,
 			 uint64_t unit_ns, uint64_t limit)
 {
-	return format_three_digits(digits, size, ns, unit_ns) < limit;
+	struct text text = { .len = 0 };
+	uint64_t ones = add_three_digits(&text, ns, unit_ns);
+
+	text_copy(&text, digits, size);
+	return ones < limit;
 }
 
 static void format_ns(char *buf, size_t size, const char *sign, uint64_t ns)
@@ -165,12 +221,22 @@ static void format_large_percent(char *buf, size_t size, double percent)
 	snprintf(buf, size, "%s %%", digits);
 }
 
+static void format_share(char *buf, size_t size, const char *sign,
+			 double scaled, unsigned places)
+{
+	struct text text = { .len = 0 };
+
+	text_add(&text, sign);
+	text_add_fixed(&text, (uint64_t)(scaled + 0.5), places);
+	text_add(&text, " %");
+	text_copy(&text, buf, size);
+}
+
 /* Neither a small share reads as nothing nor a large one as everything. */
 void units_format_ratio(char *buf, size_t size, double ratio)
 {
 	double percent = ratio * 100;
 	const char *sign = ratio < 0 ? "-" : "";
-	unsigned hundredths;
 
 	percent = fabs(percent);
 	if (isnan(percent))
@@ -181,15 +247,11 @@ void units_format_ratio(char *buf, size_t size, double ratio)
 		snprintf(buf, size, *sign ? ">-0.01 %%" : "<0.01 %%");
 	else if (percent < 100 && percent >= 99.95)
 		snprintf(buf, size, *sign ? "<-99.9 %%" : ">99.9 %%");
-	else if (percent < 9.995) {
-		hundredths = (unsigned)(percent * 100 + 0.5);
-		snprintf(buf, size, "%s%u.%02u %%", sign, hundredths / 100,
-			 hundredths % 100);
-	} else if (percent < 100) {
-		hundredths = (unsigned)(percent * 10 + 0.5);
-		snprintf(buf, size, "%s%u.%u %%", sign, hundredths / 10,
-			 hundredths % 10);
-	} else {
+	else if (percent < 9.995)
+		format_share(buf, size, sign, percent * 100, 2);
+	else if (percent < 100)
+		format_share(buf, size, sign, percent * 10, 1);
+	else {
 		if (size)
 			snprintf(buf, size, "%s", sign);
 		size_t used = size ? strlen(buf) : 0;
