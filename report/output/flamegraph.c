@@ -26,6 +26,7 @@
 #include "report/output/flamegraph_layout.h"
 #include "report/output/svg.h"
 #include "report/output/svg_figures.h"
+#include "report/output/svg_form.h"
 #include "report/output/svg_frame.h"
 #include "report/output/svg_head.h"
 
@@ -47,8 +48,12 @@ struct flame_paint {
 	char colour[8];
 };
 
+/* Kinds of boxes. */
+enum { BOX_INLINED = 1, BOX_LABELLED = 2, BOX_FORMS = 4 };
+
 struct flame_drawing {
 	struct svg svg;
+	struct svg_form forms[BOX_FORMS];
 	struct flame_paint paints[SVG_HUE_COUNT + 1][SVG_SHADE_COUNT];
 	const struct figure *figure;
 	const struct figure_tree *tree;
@@ -60,44 +65,90 @@ struct flame_drawing {
 
 /* --- boxes -------------------------------------------------------------- */
 
-static void draw_box_title(struct flame_drawing *draw,
-			   const struct figure_node *node, double width)
+/* The values of a box in the order in which fill_box() gives them. */
+static void draw_form(struct svg *svg, const void *context)
 {
-	struct svg *svg = &draw->svg;
-	char human[UNITS_TEXT_SIZE], exact[UNITS_TEXT_SIZE];
-	char count[UNITS_TEXT_SIZE], share[UNITS_TEXT_SIZE], line[256];
+	unsigned kind = *(const unsigned *)context;
 
+	svg_open(svg, "svg");
+	svg_attr(svg, "x", SVG_FORM_MARK);
+	svg_attr(svg, "y", SVG_FORM_MARK);
+	svg_attr(svg, "width", SVG_FORM_MARK);
+	svg_attr(svg, "class", SVG_FORM_MARK);
+	svg_attr(svg, "data-v", SVG_FORM_MARK);
 	svg_open(svg, "title");
-	svg_frame_text(svg, node->frame);
-	units_format_bytes(human, sizeof(human), node->total_bytes);
-	units_format_count(exact, sizeof(exact), node->total_bytes);
-	units_format_count(count, sizeof(count), node->total_count);
-	units_format_ratio(share, sizeof(share), width);
-	if (node->total_bytes < 1024)
-		snprintf(line, sizeof(line), "\n%s bytes, %s allocation%s, %s",
-			 exact, count, node->total_count == 1 ? "" : "s",
-			 share);
-	else
-		snprintf(line, sizeof(line),
-			 "\n%s (%s bytes), %s allocation%s, %s", human, exact,
-			 count, node->total_count == 1 ? "" : "s", share);
-	svg_text(svg, line);
+	svg_text(svg, SVG_FORM_MARK);
+	svg_close(svg);
+	svg_open(svg, "rect");
+	svg_attr(svg, "width", "100%");
+	svg_attr_int(svg, "height", BOX_PX);
+	svg_attr(svg, "fill", SVG_FORM_MARK);
+	if (kind & BOX_INLINED) {
+		svg_attr(svg, "stroke", "#777");
+		svg_attr(svg, "stroke-dasharray", "3 2");
+	}
+	svg_close(svg);
+	if (kind & BOX_LABELLED) {
+		svg_open(svg, "text");
+		svg_attr_int(svg, "x", TEXT_PAD_PX);
+		svg_attr_int(svg, "y", BOX_PX - 4);
+		svg_text(svg, SVG_FORM_MARK);
+		svg_close(svg);
+	}
 	svg_close(svg);
 }
 
-static void draw_box_text(struct flame_drawing *draw, const char *label,
-			  double width)
+/* Return: 0 or -ENOMEM. */
+static int make_forms(struct flame_drawing *draw)
 {
-	char cut[LABEL_SIZE];
-	double room = width * draw->options.nominal_width - 2 * TEXT_PAD_PX;
+	int error = 0;
 
-	if (!svg_fit_text(cut, sizeof(cut), label, room, SVG_FONT_PX))
-		return;
-	svg_open(&draw->svg, "text");
-	svg_attr_int(&draw->svg, "x", TEXT_PAD_PX);
-	svg_attr_int(&draw->svg, "y", BOX_PX - 4);
-	svg_text(&draw->svg, cut);
-	svg_close(&draw->svg);
+	for (unsigned kind = 0; !error && kind < BOX_FORMS; kind++)
+		error = svg_form_make(&draw->forms[kind], draw_form, &kind);
+	return error;
+}
+
+static void fill_percent(struct svg_fill *fill, double percent)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	svg_format_percent(text, sizeof(text), percent);
+	svg_fill_plain(fill, text);
+	svg_fill_next(fill);
+}
+
+static void fill_count(struct svg_fill *fill, uint64_t count)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	units_format_decimal(text, count);
+	svg_fill_plain(fill, text);
+	svg_fill_next(fill);
+}
+
+static void fill_title(struct svg_fill *fill, const struct figure_node *node,
+		       double width)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	svg_frame_fill(fill, node->frame);
+	svg_fill_text(fill, "\n");
+	if (node->total_bytes >= 1024) {
+		units_format_bytes(text, sizeof(text), node->total_bytes);
+		svg_fill_text(fill, text);
+		svg_fill_text(fill, " (");
+	}
+	units_format_count(text, sizeof(text), node->total_bytes);
+	svg_fill_text(fill, text);
+	svg_fill_text(fill, node->total_bytes < 1024 ? " bytes, "
+						     : " bytes), ");
+	units_format_count(text, sizeof(text), node->total_count);
+	svg_fill_text(fill, text);
+	svg_fill_text(fill, node->total_count == 1 ? " allocation, "
+						   : " allocations, ");
+	units_format_ratio(text, sizeof(text), width);
+	svg_fill_text(fill, text);
+	svg_fill_next(fill);
 }
 
 /* "all — 11.5 MiB", "all — 1,234 temporary allocations". */
@@ -119,61 +170,61 @@ static void root_label(const struct flame_drawing *draw, char *buf, size_t size)
 /* Below this share a box has no border: it would hide the colour. */
 #define BORDER_MIN_RATIO 0.003
 
-/* Class and colour of a box, the same said twice: for the style and for where
-   there is none. */
-static void draw_box_colour(struct flame_drawing *draw,
-			    const struct flame_box *box, char *colour,
-			    size_t size)
+static const struct flame_paint *box_paint(const struct flame_drawing *draw,
+					   const struct figure_frame *frame)
 {
-	const struct figure_frame *frame = draw->tree->nodes[box->node].frame;
-	const struct flame_paint *paint;
+	static const struct flame_paint root = { "r", "#dcdcdc" };
 	unsigned hue;
 
-	if (!frame) {
-		snprintf(colour, size, "#dcdcdc");
-		svg_attr(&draw->svg, "class", "r");
-		return;
-	}
+	if (!frame)
+		return &root;
 	hue = flame_key_hue(&draw->key, frame->module);
-	paint = &draw->paints[hue][svg_frame_shade(frame->function)];
-	memcpy(colour, paint->colour, sizeof(paint->colour));
-	svg_value_open(&draw->svg, "class");
-	svg_value(&draw->svg, paint->class);
-	if (frame->is_inlined)
-		svg_value(&draw->svg, " i");
-	if (box->width < BORDER_MIN_RATIO)
-		svg_value(&draw->svg, " n");
-	svg_value_close(&draw->svg);
+	return &draw->paints[hue][svg_frame_shade(frame->function)];
+}
+
+/* Class and colour say the same: for the style and for where there is none. */
+static void fill_box(struct svg_fill *fill, const struct flame_drawing *draw,
+		     const struct flame_box *box)
+{
+	const struct figure_node *node = &draw->tree->nodes[box->node];
+	const struct figure_frame *frame = node->frame;
+	const struct flame_paint *paint = box_paint(draw, frame);
+
+	fill_percent(fill, box->left * 100);
+	fill_count(fill, (uint64_t)box->depth * ROW_PX);
+	fill_percent(fill, box->width * 100);
+	svg_fill_plain(fill, paint->class);
+	if (frame && frame->is_inlined)
+		svg_fill_plain(fill, " i");
+	if (frame && box->width < BORDER_MIN_RATIO)
+		svg_fill_plain(fill, " n");
+	svg_fill_next(fill);
+	fill_count(fill, flame_cost(draw->tree, box->node));
+	fill_title(fill, node, box->width);
+	svg_fill_plain(fill, paint->colour);
 }
 
 static void draw_box(struct flame_drawing *draw, const struct flame_box *box)
 {
-	const struct figure_node *node = &draw->tree->nodes[box->node];
-	const struct figure_frame *frame = node->frame;
-	struct svg *svg = &draw->svg;
-	char colour[16], label[64];
+	const struct figure_frame *frame = draw->tree->nodes[box->node].frame;
+	double room = box->width * draw->options.nominal_width -
+		      2 * TEXT_PAD_PX;
+	char root[64], label[LABEL_SIZE];
+	unsigned kind = frame && frame->is_inlined ? BOX_INLINED : 0;
+	struct svg_fill fill;
 
-	svg_open(svg, "svg");
-	svg_attr_percent(svg, "x", box->left * 100);
-	svg_attr_int(svg, "y", (long long)box->depth * ROW_PX);
-	svg_attr_percent(svg, "width", box->width * 100);
-	draw_box_colour(draw, box, colour, sizeof(colour));
-	svg_attr_count(svg, "data-v", flame_cost(draw->tree, box->node));
-	draw_box_title(draw, node, box->width);
-	svg_open(svg, "rect");
-	svg_attr(svg, "width", "100%");
-	svg_attr_int(svg, "height", BOX_PX);
-	svg_attr(svg, "fill", colour);
-	if (frame && frame->is_inlined) {
-		svg_attr(svg, "stroke", "#777");
-		svg_attr(svg, "stroke-dasharray", "3 2");
-	}
-	svg_close(svg);
 	if (!frame)
-		root_label(draw, label, sizeof(label));
-	draw_box_text(draw, frame ? frame->function : label, box->width);
-	svg_close(svg);
-	svg_break(svg);
+		root_label(draw, root, sizeof(root));
+	if (svg_fit_text(label, sizeof(label), frame ? frame->function : root,
+			 room, SVG_FONT_PX))
+		kind |= BOX_LABELLED;
+	svg_fill_begin(&fill, &draw->svg, &draw->forms[kind]);
+	fill_box(&fill, draw, box);
+	if (kind & BOX_LABELLED) {
+		svg_fill_next(&fill);
+		svg_fill_text(&fill, label);
+	}
+	svg_fill_end(&fill);
 }
 
 static bool tree_is_empty(const struct figure_tree *tree)
@@ -344,6 +395,8 @@ int flamegraph_render(const struct figure *figure,
 	if (!error)
 		error = flame_key_compute(draw.tree, &draw.key);
 	if (!error)
+		error = make_forms(&draw);
+	if (!error)
 		error = svg_init(&draw.svg, out, !draw.options.inline_in_html);
 	if (!error) {
 		draw_document(&draw);
@@ -351,6 +404,8 @@ int flamegraph_render(const struct figure *figure,
 	} else {
 		diag_set(diag, error, NULL, DIAG_NO_OFFSET, "out of memory");
 	}
+	for (unsigned kind = 0; kind < BOX_FORMS; kind++)
+		svg_form_done(&draw.forms[kind]);
 	flame_layout_done(&draw.layout);
 	svg_head_done(&draw.head);
 	return error;

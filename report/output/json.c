@@ -25,6 +25,7 @@
 #include "report/core/units.h"
 #include "report/core/vec.h"
 #include "report/figure/table_rows.h"
+#include "report/output/frame_texts.h"
 
 enum {
 	/* 15 digits bring every decimal of at most 15 back unchanged. */
@@ -45,6 +46,7 @@ struct json_writing {
 		size_t count, capacity;
 	} stacks;
 	size_t stacks_limit; /* with that many, look for equal ones */
+	struct frame_texts frames;
 };
 
 static void writing_fail(struct json_writing *writing, int error,
@@ -136,18 +138,26 @@ static json_t *frame_json(struct json_writing *writing,
 	return object;
 }
 
+/* frames[0] of @stack. */
+static json_t *outer_frame_json(struct json_writing *writing,
+				const struct figure_stack *stack)
+{
+	json_t *frame = frame_json(writing, &stack->frames[0]);
+
+	if (stack->truncated)
+		member_set(writing, frame, "truncated", json_true());
+	return frame;
+}
+
 static json_t *stack_json(struct json_writing *writing, const char *key,
 			  const struct figure_stack *stack)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < stack->count && !writing->error; i++) {
-		json_t *frame = frame_json(writing, &stack->frames[i]);
-
-		if (i == 0 && stack->truncated)
-			member_set(writing, frame, "truncated", json_true());
-		item_append(writing, array, key, frame);
-	}
+	for (size_t i = 0; i < stack->count && !writing->error; i++)
+		item_append(writing, array, key,
+			    i == 0 ? outer_frame_json(writing, stack)
+				   : frame_json(writing, &stack->frames[i]));
 	return array;
 }
 
@@ -202,6 +212,93 @@ static void cell_set(struct json_writing *writing, json_t *object,
 		member_set(writing, object, key, cell_json(writing, key, cell));
 }
 
+/* --- dumping ------------------------------------------------------------ */
+
+/* Strings hold no raw newline, so each one is a line's end. */
+static int write_indented(const char *data, size_t len, void *context)
+{
+	struct json_writing *writing = context;
+	size_t start = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (data[i] != '\n')
+			continue;
+		sink_write(writing->out, data + start, i + 1 - start);
+		for (unsigned n = 0; n < writing->indent; n++)
+			sink_write(writing->out, " ", 1);
+		start = i + 1;
+	}
+	sink_write(writing->out, data + start, len - start);
+	return writing->out->error ? -1 : 0;
+}
+
+static int write_plain(const char *data, size_t len, void *context)
+{
+	struct sink *out = context;
+
+	sink_write(out, data, len);
+	return out->error ? -1 : 0;
+}
+
+/* Takes @value; writes it on one line to @out. */
+static void dump_line(struct json_writing *writing, const char *key,
+		      json_t *value, size_t flags, struct sink *out)
+{
+	if (!writing->error &&
+	    (!value || json_dump_callback(value, write_plain, out,
+					  DUMP_FLAGS | flags) < 0))
+		writing_fail(writing, -EIO, key, "could not be written");
+	json_decref(value);
+}
+
+/* Takes @value; writes it to the document, each line with its indent. */
+static void dump_indented(struct json_writing *writing, const char *key,
+			  json_t *value)
+{
+	if (!writing->error &&
+	    (!value || json_dump_callback(value, write_indented, writing,
+					  DUMP_FLAGS | JSON_INDENT(1)) < 0))
+		writing_fail(writing, -EIO, key, "could not be written");
+	json_decref(value);
+}
+
+/* What stack_json() holds, of frames whose texts are there already, as most
+   are. */
+static void write_stack(struct json_writing *writing, const char *key,
+			const struct figure_stack *stack)
+{
+	struct sink *bytes = &writing->frames.bytes;
+
+	sink_puts(writing->out, "[");
+	for (size_t i = 0; i < stack->count && !writing->error; i++) {
+		const struct figure_frame *frame = &stack->frames[i];
+		struct frame_text *text;
+
+		if (i == 0 && stack->truncated) {
+			dump_line(writing, key, outer_frame_json(writing, stack),
+				  0, writing->out);
+			continue;
+		}
+		if (i)
+			sink_puts(writing->out, ", ");
+		text = frame_texts_get(&writing->frames, frame);
+		if (!text) {
+			writing_fail(writing, -ENOMEM, key, "out of memory");
+			break;
+		}
+		if (!text->len) {
+			text->begin = bytes->len;
+			dump_line(writing, key, frame_json(writing, frame), 0,
+				  bytes);
+			text->len = bytes->len - text->begin;
+		}
+		if (!writing->error)
+			sink_write(writing->out, bytes->data + text->begin,
+				   text->len);
+	}
+	sink_puts(writing->out, "]");
+}
+
 /* --- figures as values -------------------------------------------------- */
 
 static void scalars_set(struct json_writing *writing, json_t *object,
@@ -236,22 +333,22 @@ static void stacks_compact(struct json_writing *writing)
 	writing->stacks_limit = kept < STACKS_LIMIT ? STACKS_LIMIT : 2 * kept;
 }
 
-/* The backtrace's number; itself too, unless it is to follow the rows. */
-static void stack_set(struct json_writing *writing, json_t *object,
-		      const char *key, const struct figure_stack *stack,
-		      bool follows)
+static void stack_id_set(struct json_writing *writing, json_t *object,
+			 const char *key, const struct figure_stack *stack)
 {
-	const struct figure_stack **slot;
 	char id_key[KEY_SIZE];
 
 	snprintf(id_key, sizeof(id_key), "%s_id", key);
 	member_set(writing, object, id_key,
 		   integer_json(writing, id_key, stack->id));
-	if (!follows) {
-		member_set(writing, object, key,
-			   stack_json(writing, key, stack));
-		return;
-	}
+}
+
+/* The backtrace is to follow the rows. */
+static void stack_keep(struct json_writing *writing, const char *key,
+		       const struct figure_stack *stack)
+{
+	const struct figure_stack **slot;
+
 	if (writing->stacks.count >= writing->stacks_limit)
 		stacks_compact(writing);
 	slot = vec_push(&writing->stacks);
@@ -271,10 +368,8 @@ static json_t *row_json(struct json_writing *writing,
 		const char *key = table->columns[i].key;
 
 		if (cells[i].kind == CELL_STACK)
-			stack_set(writing, object, key, cells[i].stack,
-				  table->shares_stacks);
-		else
-			cell_set(writing, object, key, &cells[i]);
+			stack_id_set(writing, object, key, cells[i].stack);
+		cell_set(writing, object, key, &cells[i]);
 	}
 	return object;
 }
@@ -465,35 +560,6 @@ static json_t *figure_json(struct json_writing *writing,
 
 /* --- the document ------------------------------------------------------- */
 
-/* Strings hold no raw newline, so each one is a line's end. */
-static int write_indented(const char *data, size_t len, void *context)
-{
-	struct json_writing *writing = context;
-	size_t start = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (data[i] != '\n')
-			continue;
-		sink_write(writing->out, data + start, i + 1 - start);
-		for (unsigned n = 0; n < writing->indent; n++)
-			sink_write(writing->out, " ", 1);
-		start = i + 1;
-	}
-	sink_write(writing->out, data + start, len - start);
-	return writing->out->error ? -1 : 0;
-}
-
-/* Takes @value. */
-static void write_value(struct json_writing *writing, const char *key,
-			json_t *value, size_t flags)
-{
-	if (!writing->error &&
-	    (!value || json_dump_callback(value, write_indented, writing,
-					  DUMP_FLAGS | flags) < 0))
-		writing_fail(writing, -EIO, key, "could not be written");
-	json_decref(value);
-}
-
 /* Keys are ours, [a-z0-9_.-]+: nothing to escape. */
 static void write_key(struct json_writing *writing, const char *key)
 {
@@ -511,7 +577,7 @@ static void write_member(struct json_writing *writing, const char *key,
 	}
 	write_key(writing, key);
 	writing->indent = 1;
-	write_value(writing, key, value, JSON_INDENT(1));
+	dump_indented(writing, key, value);
 }
 
 /* On one line. */
@@ -523,7 +589,7 @@ static void write_line(struct json_writing *writing, const char *key,
 		return;
 	}
 	write_key(writing, key);
-	write_value(writing, key, value, 0);
+	dump_line(writing, key, value, 0, writing->out);
 }
 
 static void write_scalars(struct json_writing *writing,
@@ -575,10 +641,53 @@ static void write_stacks(struct json_writing *writing)
 		sink_printf(writing->out, "%s  \"%" PRIu64 "\": ",
 			    any ? ",\n" : "\n", items[i]->id);
 		any = true;
-		write_value(writing, "backtraces",
-			    stack_json(writing, "backtraces", items[i]), 0);
+		write_stack(writing, "backtraces", items[i]);
 	}
 	sink_puts(writing->out, any ? "\n }" : "}");
+}
+
+/* Takes @object, some members of a row. */
+static void write_members(struct json_writing *writing, json_t *object,
+			  bool *any)
+{
+	if (!writing->error && json_object_size(object)) {
+		sink_puts(writing->out, *any ? ", " : "");
+		*any = true;
+		dump_line(writing, "rows", object, JSON_EMBED, writing->out);
+	} else {
+		json_decref(object);
+	}
+}
+
+/* As jansson writes row_json(), but for backtraces that follow the rows; those
+   that do not are not made values first. */
+static void write_row(struct json_writing *writing,
+		      const struct figure_table *table,
+		      const struct cell *cells)
+{
+	json_t *object = json_object();
+	bool any = false;
+
+	sink_puts(writing->out, "{");
+	for (size_t i = 0; i < table->column_count; i++) {
+		const char *key = table->columns[i].key;
+
+		if (cells[i].kind != CELL_STACK) {
+			cell_set(writing, object, key, &cells[i]);
+			continue;
+		}
+		stack_id_set(writing, object, key, cells[i].stack);
+		if (table->shares_stacks) {
+			stack_keep(writing, key, cells[i].stack);
+			continue;
+		}
+		write_members(writing, object, &any);
+		object = json_object();
+		sink_printf(writing->out, ", \"%s\": ", key);
+		write_stack(writing, key, cells[i].stack);
+	}
+	write_members(writing, object, &any);
+	sink_puts(writing->out, "}");
 }
 
 static void write_rows(struct json_writing *writing,
@@ -595,8 +704,7 @@ static void write_rows(struct json_writing *writing,
 	while (rows_next(writing, &rows, &cells)) {
 		sink_puts(writing->out, any ? ",\n  " : "\n  ");
 		any = true;
-		write_value(writing, key,
-			    row_json(writing, &figure->table, cells), 0);
+		write_row(writing, &figure->table, cells);
 	}
 	sink_puts(writing->out, any ? "\n ]" : "]");
 }
@@ -625,6 +733,7 @@ static int render(const struct figure *figure, struct sink *out,
 	struct json_writing writing = { .out = out, .diag = diag };
 	char schema[128];
 
+	frame_texts_init(&writing.frames);
 	snprintf(schema, sizeof(schema), "memprof/%s/%u",
 		 figure->schema ? figure->schema : figure->id,
 		 figure->schema_version ? figure->schema_version : 1);
@@ -648,6 +757,7 @@ static int render(const struct figure *figure, struct sink *out,
 		write_children(&writing, figure);
 	sink_puts(out, "\n}\n");
 	vec_done(&writing.stacks);
+	frame_texts_done(&writing.frames);
 	return writing.error;
 }
 

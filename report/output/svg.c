@@ -86,14 +86,6 @@ void svg_attr_int(struct svg *svg, const char *name, long long value)
 	svg_attr(svg, name, text);
 }
 
-void svg_attr_count(struct svg *svg, const char *name, uint64_t value)
-{
-	char text[UNITS_TEXT_SIZE];
-
-	units_format_decimal(text, value);
-	svg_attr(svg, name, text);
-}
-
 void svg_format_number(char *buf, size_t size, double value, unsigned places)
 {
 	char text[2 * UNITS_TEXT_SIZE];
@@ -135,14 +127,20 @@ void svg_attr_number(struct svg *svg, const char *name, double value,
 	svg_attr(svg, name, text);
 }
 
+void svg_format_percent(char *buf, size_t size, double percent)
+{
+	size_t len;
+
+	svg_format_number(buf, size - 1, percent, 6);
+	len = strlen(buf);
+	memcpy(buf + len, "%", 2);
+}
+
 void svg_attr_percent(struct svg *svg, const char *name, double percent)
 {
 	char text[56];
-	size_t len;
 
-	svg_format_number(text, sizeof(text) - 1, percent, 6);
-	len = strlen(text);
-	memcpy(text + len, "%", 2);
+	svg_format_percent(text, sizeof(text), percent);
 	svg_attr(svg, name, text);
 }
 
@@ -166,6 +164,12 @@ void svg_text(struct svg *svg, const char *text)
 {
 	svg->failed |=
 		xmlTextWriterWriteString(svg->writer, xml_text(text)) < 0;
+}
+
+void svg_markup(struct svg *svg, const char *markup, size_t len)
+{
+	svg->failed |= xmlTextWriterWriteRawLen(svg->writer, xml_text(markup),
+						(int)len) < 0;
 }
 
 void svg_cdata(struct svg *svg, const char *text)

@@ -37,7 +37,6 @@ void svg_open(struct svg *svg, const char *element);
 void svg_close(struct svg *svg);
 void svg_attr(struct svg *svg, const char *name, const char *value);
 void svg_attr_int(struct svg *svg, const char *name, long long value);
-void svg_attr_count(struct svg *svg, const char *name, uint64_t value);
 /* At most @places places (up to 6), no trailing zeros. */
 void svg_attr_number(struct svg *svg, const char *name, double value,
 		     unsigned places);
@@ -47,6 +46,8 @@ void svg_value_open(struct svg *svg, const char *name);
 void svg_value(struct svg *svg, const char *piece);
 void svg_value_close(struct svg *svg);
 void svg_text(struct svg *svg, const char *text);
+/* @len bytes that this library wrote before; NUL-terminated.  See svg_form.h. */
+void svg_markup(struct svg *svg, const char *markup, size_t len);
 /* Text of <style> and <script>; must not hold "]]>". */
 void svg_cdata(struct svg *svg, const char *text);
 /* A line break, for people who read the source. */
@@ -62,6 +63,9 @@ void svg_draw_script(struct svg *svg, const char *script);
 
 /* Like svg_attr_number(), into @buf. */
 void svg_format_number(char *buf, size_t size, double value, unsigned places);
+
+/* Like svg_attr_percent(), into @buf. */
+void svg_format_percent(char *buf, size_t size, double percent);
 
 /* Return: estimated width of @text in a sans-serif font of @font_px; rather
    too wide than too narrow. */

@@ -7,30 +7,31 @@
 #include <string.h>
 
 #include "report/core/text.h"
+#include "report/core/units.h"
 #include "report/figure/figure.h"
-#include "report/output/svg.h"
+#include "report/output/svg_form.h"
 
-void svg_frame_text(struct svg *svg, const struct figure_frame *frame)
+void svg_frame_fill(struct svg_fill *fill, const struct figure_frame *frame)
 {
-	char line[16];
+	char line[UNITS_TEXT_SIZE + 1] = ":";
 
 	if (!frame) {
-		svg_text(svg, "all");
+		svg_fill_text(fill, "all");
 		return;
 	}
-	svg_text(svg, frame->function);
+	svg_fill_text(fill, frame->function);
 	if (frame->is_inlined)
-		svg_text(svg, " (inlined)");
+		svg_fill_text(fill, " (inlined)");
 	if (frame->file) {
-		svg_break(svg);
-		svg_text(svg, frame->file);
-		snprintf(line, sizeof(line), ":%u", (unsigned)frame->line);
+		svg_fill_text(fill, "\n");
+		svg_fill_text(fill, frame->file);
+		units_format_decimal(line + 1, frame->line);
 		if (frame->line)
-			svg_text(svg, line);
+			svg_fill_text(fill, line);
 	}
 	if (*frame->module) {
-		svg_break(svg);
-		svg_text(svg, frame->module);
+		svg_fill_text(fill, "\n");
+		svg_fill_text(fill, frame->module);
 	}
 }
 

@@ -10,10 +10,10 @@
 #include <stddef.h>
 
 struct figure_frame;
-struct svg;
+struct svg_fill;
 
 /* "function\nfile:line\nmodule", what is unknown left out; "all" for NULL. */
-void svg_frame_text(struct svg *svg, const struct figure_frame *frame);
+void svg_frame_fill(struct svg_fill *fill, const struct figure_frame *frame);
 
 /* Hues apart from each other and from the pink of a search hit; the classes h0
    to h11 of templates/figures.css say the same. */
