@@ -87,6 +87,12 @@ uint64_t chunk_lost_pending(void)
 	return lost.pending;
 }
 
+void chunk_forget_pending(void)
+{
+	lost.pending = 0;
+	live_set_lost(TRACE_LOST_WRITE, 0);
+}
+
 uint64_t chunk_event_count(uint32_t piece)
 {
 	return event_counts[piece & 1];

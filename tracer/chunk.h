@@ -85,6 +85,9 @@ int chunk_write_lost(uint64_t count, enum trace_lost_reason reason, int error);
 /* Return: those of them that no LOST chunk tells yet.  Safety: any. */
 uint64_t chunk_lost_pending(void);
 
+/* There are none: an END tells of them.  Safety: one thread at a time. */
+void chunk_forget_pending(void);
+
 /* Return: events lost because the file did not take them.  Safety: any. */
 uint64_t chunk_lost_count(void);
 

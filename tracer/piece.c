@@ -36,7 +36,7 @@ atomic_uint piece_now = PIECE_NONE;
  * @trace_id:   of the last piece; 0 before the first
  * @parent_id:  of the parent's piece at the fork, or 0
  * @parent_run: its run_id, or 0
- * @lost_count: events lost when the present piece began
+ * @lost_count: events lost that are not the present piece's to tell
  * @begun_ns:   CLOCK_MONOTONIC when it did
  * @due_ns:     no rotation before that
  */
@@ -68,6 +68,17 @@ static uint64_t make_trace_id(void)
 static uint64_t get_lost_count(void)
 {
 	return thread_lost_count() + chunk_lost_count();
+}
+
+/*
+ * What no LOST chunk tells yet is told in the next piece, in its END too, and
+ * in no other.
+ *
+ * Safety: anywhere.  Return: events lost of which the pieces tell up to now.
+ */
+static uint64_t get_told_count(void)
+{
+	return get_lost_count() - chunk_lost_pending();
 }
 
 /* Safety: see piece.h.  The file's first chunks.  Return: 0 or -errno. */
@@ -125,7 +136,7 @@ static int open_piece(enum trace_piece_why why, bool goes_on)
 	}
 	run.trace_id = trace_id;
 	run.next = index + 1;
-	run.lost_count = get_lost_count();
+	run.lost_count = get_told_count();
 	run.begun_ns = run.due_ns = clock_monotonic_ns();
 	modules_begin_piece(index);
 	thread_write_starts(index);
@@ -145,8 +156,8 @@ static void write_unrecorded(void)
 		live_set_lost(TRACE_LOST_MEMORY, 0);
 }
 
-/* Safety: see piece.h.  Writes END into @piece. */
-static void write_end(uint32_t piece, enum trace_end_how how, int status,
+/* Safety: see piece.h.  Writes END into @piece.  Return: 0 or -errno. */
+static int write_end(uint32_t piece, enum trace_end_how how, int status,
 		      const char *program, uint64_t lost_count)
 {
 	struct record_end end = {
@@ -158,7 +169,7 @@ static void write_end(uint32_t piece, enum trace_end_how how, int status,
 	};
 
 	thread_write_names(piece);
-	record_end(piece, &end);
+	return record_end(piece, &end);
 }
 
 void piece_end(enum trace_end_how how, int status, const char *program)
@@ -168,13 +179,16 @@ void piece_end(enum trace_end_how how, int status, const char *program)
 		  get_lost_count() - run.lost_count);
 }
 
-/* Safety: see piece.h.  All chunks of @piece but the last are written. */
-static void close_piece(uint32_t piece, enum trace_end_how how,
-			uint64_t lost_count)
+/* Safety: see piece.h.  All chunks of @piece but the last are written.
+   Return: 0, or -errno where that could not be. */
+static int close_piece(uint32_t piece, enum trace_end_how how,
+		       uint64_t lost_count)
 {
-	write_end(piece, how, -1, NULL, lost_count);
+	int err = write_end(piece, how, -1, NULL, lost_count);
+
 	chunk_drop_piece(piece);
 	trace_file_close(piece);
+	return err;
 }
 
 void piece_note_gap(void)
@@ -246,7 +260,9 @@ void piece_stop(void)
 	jit_keep(false);
 	thread_cut_all(PIECE_NONE);
 	queue_drain_piece(old);
-	close_piece(old, TRACE_END_STOPPED, get_lost_count() - run.lost_count);
+	if (close_piece(old, TRACE_END_STOPPED,
+			get_lost_count() - run.lost_count) == 0)
+		chunk_forget_pending(); /* END tells of it */
 	live_remove();
 	run.has_gap = true;
 	helper_allow();

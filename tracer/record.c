@@ -153,11 +153,12 @@ static uint64_t get_peak_rss(void)
 	return (uint64_t)ru.ru_maxrss * 1024;
 }
 
-void record_end(uint32_t piece, const struct record_end *end)
+int record_end(uint32_t piece, const struct record_end *end)
 {
 	struct clock_pair now = clock_read_pair();
 	uint8_t without_program[END_FIXED + 4], *payload = NULL, *p;
 	size_t len = end->program ? strnlen(end->program, PATH_MAX) : 0;
+	int err;
 
 	if (len)
 		payload = pool_map(END_FIXED + 4 + PATH_MAX);
@@ -175,12 +176,14 @@ void record_end(uint32_t piece, const struct record_end *end)
 	p = put_u64(p, end->lost_count);
 	p = put_u64(p, get_peak_rss());
 	p = put_string(p, len ? end->program : "", len);
-	chunk_write_in(piece, &(struct chunk){.type = TRACE_CHUNK_END,
-					      .payload = payload,
-					      .len = (size_t)(p - payload),
-					      .tick = now.tick});
+	err = chunk_write_in(piece,
+			     &(struct chunk){.type = TRACE_CHUNK_END,
+					     .payload = payload,
+					     .len = (size_t)(p - payload),
+					     .tick = now.tick});
 	if (payload != without_program)
 		pool_unmap(payload, END_FIXED + 4 + PATH_MAX);
+	return err;
 }
 
 uint64_t record_resident_bytes(void)

@@ -50,8 +50,8 @@ struct record_end {
 	uint64_t lost_count;
 };
 
-/* Writes END.  Safety: as record_clock(). */
-void record_end(uint32_t piece, const struct record_end *end);
+/* Writes END.  Safety: as record_clock().  Return: 0 or -errno. */
+int record_end(uint32_t piece, const struct record_end *end);
 
 /* Return: resident bytes, 0 when unknown.  Safety: any; system calls. */
 uint64_t record_resident_bytes(void);

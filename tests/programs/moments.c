@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Has the files of its trace change while killer counts its system calls.
+ * Has the files of its trace change while meddle counts its system calls.
  * Arguments: a file, and what it does meanwhile: "rotate" fills buffers,
  * "start" begins to record, "restart" stops that and begins again, "fork" has a
- * child and waits for it.
+ * child and waits for it, "limit" fills buffers while no file may become longer
+ * than a further one, its trace, is.
  *
  * There is a block of 1000 + i bytes for i from 0; the file has their number as
  * a u64, and a second one for those of a child, which come after the parent's.
@@ -12,10 +13,12 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "killer.h"
+#include "meddle.h"
 #include "truth.h"
 
 #include "tracer/memprof.h"
@@ -43,14 +46,32 @@ static void have_child(void)
 {
 	pid_t pid;
 
-	close(KILLER_NEXT_CHILD);
+	close(MEDDLE_NEXT_CHILD);
 	pid = fork();
 	if (pid == 0) {
 		allocate(&progress[1], FEW);
-		close(KILLER_END);
+		close(MEDDLE_END);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
+}
+
+static void allocate_with_limit(const char *trace)
+{
+	struct rlimit all, limit;
+	struct stat st;
+
+	if (stat(trace, &st) != 0 || getrlimit(RLIMIT_FSIZE, &all) != 0)
+		exit(4);
+	limit = all;
+	limit.rlim_cur = (rlim_t)st.st_size;
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+		exit(5);
+	allocate(progress, MANY); /* so that something is lost already */
+	close(MEDDLE_BEGIN);
+	allocate(progress, MANY);
+	close(MEDDLE_END);
+	setrlimit(RLIMIT_FSIZE, &all);
 }
 
 int main(int argc, char **argv)
@@ -70,7 +91,11 @@ int main(int argc, char **argv)
 		have_child();
 		return 0;
 	}
-	close(KILLER_BEGIN);
+	if (strcmp(what, "limit") == 0 && argc > 3) {
+		allocate_with_limit(argv[3]);
+		return 0;
+	}
+	close(MEDDLE_BEGIN);
 	if (strcmp(what, "rotate") == 0)
 		allocate(progress, MANY);
 	if (strcmp(what, "restart") == 0)
@@ -78,6 +103,6 @@ int main(int argc, char **argv)
 	if (strcmp(what, "rotate") != 0)
 		memprof_start();
 	allocate(progress, FEW);
-	close(KILLER_END);
+	close(MEDDLE_END);
 	return 0;
 }

@@ -12,7 +12,7 @@ out=$build/tests/programs
 CC=${CC:-cc}
 mkdir -p "$out"
 
-for name in basic pieces forking sequence moments killer \
+for name in basic pieces forking sequence moments meddle \
     no_links; do
   "$CC" -std=gnu17 -iquote "$here/../.." -O1 -g -Wall -Wextra -fno-builtin \
     -pthread -o "$out/$name" "$src/$name.c"

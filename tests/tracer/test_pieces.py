@@ -163,29 +163,28 @@ def killed_while_rotating():
         shutil.rmtree(directory)
 
 
-KILLED, NEVER, CANNOT = 0, 3, 77  # what killer says
+DONE, NEVER, CANNOT = 0, 3, 77  # what meddle says
 
 
-def kill_at(nth, what, options, env, under):
-    """Has what moments does killed before a system call.  Return: what killer
-    says; the traces; blocks of the program and of its child."""
+def meddle(how, nth, what, options=(), env=None, under=()):
+    """Meddles with moments before a system call.  Return: what meddle says,
+    standard error, the traces, blocks of the program and of its child."""
     directory = tempfile.mkdtemp(prefix="memprof-test-")
     progress = os.path.join(directory, "progress")
-    p = subprocess.run([os.path.join(PROGRAMS, "killer"), str(nth), *under,
-                        RECORD, "-q", "-o", directory + "/trace.dat", *options,
-                        "--", os.path.join(PROGRAMS, "moments"), progress,
-                        what], env=dict(os.environ, **env),
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                       text=True, timeout=100)
-    traces = traces_in(directory)
+    trace = os.path.join(directory, "trace.dat")
+    env = {**os.environ, "MEMORY_PROFILER_HELPER": "0", **(env or {})}
+    p = subprocess.run([os.path.join(PROGRAMS, "meddle"), how, str(nth),
+                        *under, RECORD, "-q", "-o", trace, *options, "--",
+                        os.path.join(PROGRAMS, "moments"), progress, what,
+                        trace], env=env, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True, timeout=100)
     if p.returncode == CANNOT:
         raise Skip("processes cannot be followed here")
-    if traces or "was killed before" not in p.stderr:
-        check_equal(p.stderr, "", "standard error")
+    traces = traces_in(directory)
     with open(progress, "rb") as f:
         counts = struct.unpack("<2Q", f.read())
     shutil.rmtree(directory)
-    return p.returncode, traces, counts
+    return p.returncode, p.stderr, traces, counts
 
 
 def check_moment(what, traces, counts):
@@ -201,14 +200,14 @@ def check_moment(what, traces, counts):
         first = count
 
 
-def kill_everywhere(what, options=(), env=None, under=()):
+def kill_everywhere(what, **how):
     """Before each system call that makes or changes a file."""
-    said, nth = KILLED, 0
-    while said == KILLED:
+    said, nth = DONE, 0
+    while said == DONE:
         nth += 1
-        said, traces, counts = kill_at(
-            nth, what, options,
-            {"MEMORY_PROFILER_HELPER": "0", **(env or {})}, under)
+        said, errors, traces, counts = meddle("kill", nth, what, **how)
+        if traces or "was killed before" not in errors:
+            check_equal(errors, "", "standard error")
         check_moment((what, nth), traces, counts)
     check_equal(said, NEVER, what)
     check(nth > 20, what, nth)
@@ -226,6 +225,48 @@ def killed_at_every_moment_where_files_have_one_name():
         raise Skip("system calls cannot be refused here")
     kill_everywhere("rotate", env={"MEMORY_PROFILER_ROTATE": "1"},
                     under=[no_links])
+
+
+def lost_in(traces):
+    """Events that each trace says it lacks."""
+    return [max(sum(lost["count"] for lost in piece.lost),
+                sum(end["lost_count"] for end in piece.ends))
+            for piece in traces]
+
+
+@test
+def killed_while_events_are_lost():
+    """Every event is in the trace, or counted, in one piece."""
+    said, nth = DONE, 1
+    while said == DONE:
+        said, _, traces, (blocks, _) = meddle(
+            "kill", nth, "limit", env={"MEMORY_PROFILER_ROTATE": "1"})
+        events = [ev for ev in all_events(traces)
+                  if ev.kind not in ("rss", "lost")]
+        count = len(events) + sum(lost_in(traces))
+        # Few that are not the program's own, and the last block's two.
+        check(2 * blocks <= count <= 2 * blocks + 4, nth, lost_in(traces),
+              len(events), blocks)
+        nth += 2
+    check_equal(said, NEVER)
+
+
+@test
+def lost_events_are_counted_once():
+    """Files that are as long as they may be become longer again, at some
+    moment of writes in vain and of rotations."""
+    said, nth, lossy = DONE, 1, 0
+    while said == DONE:
+        said, errors, traces, _ = meddle(
+            "lift", nth, "limit", env={"MEMORY_PROFILER_ROTATE": "1"})
+        want = [int(line.rpartition(" ")[2]) for line in errors.splitlines()
+                if "events missing" in line]
+        got = lost_in(traces)
+        check_equal(sum(got), sum(want), (nth, got))
+        lossy += bool(want)
+        nth += 4
+    check_equal(said, NEVER)
+    check(lossy > 5, lossy)
 
 
 @test

@@ -167,6 +167,20 @@ static int open_live(struct live_file *ret, const char *trace_path,
 	return live_open(ret, path, run_id);
 }
 
+/* Safety: opens.  Whether PATH.live is, or was, the next piece's too, which
+   tells of what is lost. */
+static bool has_live_of_next(const struct summary *sum,
+			     const struct finish_end *end)
+{
+	struct live_file next = {-1};
+	bool has;
+
+	has = end->next && open_live(&next, end->next, sum->run_id) == 0 &&
+	      live_is_there(&next);
+	live_close(&next);
+	return has;
+}
+
 /* Safety: allocates.  Return: 0 or -errno. */
 static int append_slots(int fd, const struct summary *sum,
 			const struct live_file *live,
@@ -201,7 +215,8 @@ static int complete(int fd, const struct live_file *live,
 		     (added.chunks && is_end_of_piece(&sum)))) {
 		if (live_get_lost(live).write)
 			live_shrink(live_path);
-		err = append_all_lost(fd, &sum, live);
+		if (!has_live_of_next(&sum, end))
+			err = append_all_lost(fd, &sum, live);
 		if (!err)
 			err = append_clock(fd, &sum);
 		if (!err)

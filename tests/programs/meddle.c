@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kills a process at a system call of its choice.
- *     killer N COMMAND...
- * runs the command, follows all that it starts, and sends SIGKILL to the one
- * that tells it to (killer.h) just before the N-th of its system calls from
- * then on that change files.  What others see is the same between two of them.
+ * Meddles with a process at a system call of its choice.
+ *     meddle kill|lift N COMMAND...
+ * runs the command, follows all that it starts, and just before the N-th of the
+ * system calls that the one which tells it to (meddle.h) makes from then on
+ * sends that SIGKILL, or lifts its limit of file sizes.  Only calls count that
+ * change files, or ask for that limit: what others see, or what it sees itself,
+ * is the same between two of them.
  *
- * Exit: 0 it was killed; 3 it had not so many; 77 nothing can be followed here;
+ * Exit: 0 it has; 3 there were not so many; 77 nothing can be followed here;
  * 1 other failures.
  */
 #define _GNU_SOURCE
@@ -15,14 +17,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/ptrace.h>
 
-#include "killer.h"
+#include "meddle.h"
 
 enum {
 	CANNOT = 77,
@@ -34,13 +38,15 @@ enum {
 
 /**
  * struct plan - what to do
- * @nth:     of the victim's system calls, before which it is killed
+ * @lifts:   its limit, and does not kill
+ * @nth:     of the victim's system calls, before which that is
  * @victim:  the process, once it is known
  * @parent:  the victim is this one's next child; 0: it is not
  * @count:   of them
- * @is_done: it was killed
+ * @is_done: that was
  */
 static struct {
+	bool lifts;
 	long nth;
 	pid_t victim;
 	pid_t parent;
@@ -81,9 +87,11 @@ static pid_t start(char **argv)
 	return pid;
 }
 
-static bool changes_files(unsigned long long call)
+static bool counts(unsigned long long call)
 {
 	switch (call) {
+	case SYS_prlimit64:
+		return plan.lifts;
 	case SYS_openat:
 	case SYS_write:
 	case SYS_writev:
@@ -101,6 +109,17 @@ static bool changes_files(unsigned long long call)
 	}
 }
 
+static void meddle(void)
+{
+	const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+
+	plan.is_done = true;
+	if (!plan.lifts)
+		kill(plan.victim, SIGKILL);
+	else if (prlimit(plan.victim, RLIMIT_FSIZE, &all, NULL) != 0)
+		exit(CANNOT);
+}
+
 static void at_system_call(pid_t pid)
 {
 	struct __ptrace_syscall_info info;
@@ -111,13 +130,13 @@ static void at_system_call(pid_t pid)
 		return;
 	if (info.entry.nr == SYS_close) {
 		switch ((int)info.entry.args[0]) {
-		case KILLER_BEGIN:
+		case MEDDLE_BEGIN:
 			plan.victim = pid;
 			return;
-		case KILLER_NEXT_CHILD:
+		case MEDDLE_NEXT_CHILD:
 			plan.parent = pid;
 			return;
-		case KILLER_END:
+		case MEDDLE_END:
 			if (plan.victim == pid)
 				plan.victim = 0;
 			return;
@@ -125,11 +144,9 @@ static void at_system_call(pid_t pid)
 			break;
 		}
 	}
-	if (pid == plan.victim && changes_files(info.entry.nr) &&
-	    ++plan.count == plan.nth) {
-		plan.is_done = true;
-		kill(pid, SIGKILL);
-	}
+	if (pid == plan.victim && counts(info.entry.nr) &&
+	    ++plan.count == plan.nth)
+		meddle();
 }
 
 static void note_child(pid_t parent)
@@ -170,10 +187,11 @@ int main(int argc, char **argv)
 	pid_t pid;
 	int status;
 
-	if (argc < 3)
+	if (argc < 4)
 		return 1;
-	plan.nth = atol(argv[1]);
-	start(argv + 2);
+	plan.lifts = strcmp(argv[1], "lift") == 0;
+	plan.nth = atol(argv[2]);
+	start(argv + 3);
 	while ((pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR)
 		if (pid > 0 && WIFSTOPPED(status))
 			ptrace(PTRACE_SYSCALL, pid, NULL,
