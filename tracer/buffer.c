@@ -50,17 +50,23 @@ static struct buffer *make(void)
 	return buffer;
 }
 
-struct buffer *buffer_take(void)
+struct buffer *buffer_take(bool fills)
 {
 	struct buffer *buffer;
+	uint32_t index;
+	bool is_new;
 
 	queue_lock_take(&buffers.lock);
 	buffer = buffers.free;
+	is_new = !buffer;
+	index = buffers.count;
 	if (buffer)
 		buffers.free = buffer->next;
 	else
 		buffer = make();
 	queue_lock_give(&buffers.lock);
+	if (is_new && buffer && (fills || index == 0))
+		live_warm_slot(index);
 	return buffer;
 }
 

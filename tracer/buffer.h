@@ -10,6 +10,7 @@
 #define TRACER_BUFFER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,13 +60,16 @@ void chain_append(struct chain *chain, struct buffer *buffer);
 
 /**
  * buffer_take() - a free buffer, which nobody else has then
+ * @fills: the thread has filled one before; then all of this one is brought
+ *         into memory at once.  So is the process's first one: others may be
+ *         of threads that do little
  *
  * Safety: signals blocked.  Allocates: mmap, file space.  Locks: its own.
  *         errno: untouched.
  *
  * Return: NULL when there is no memory.
  */
-struct buffer *buffer_take(void);
+struct buffer *buffer_take(bool fills);
 
 /**
  * struct buffer_id - which of a thread's buffers in the trace it is

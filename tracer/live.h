@@ -67,6 +67,14 @@ void live_leave(void);
  */
 struct trace_live_slot *live_slot(uint32_t index);
 
+/*
+ * Has slot @index, which nobody has used yet, in memory: all of it is going to
+ * be filled.  Where that fails its pages come one by one.
+ *
+ * Safety: signals blocked.  System calls.  errno: untouched.
+ */
+void live_warm_slot(uint32_t index);
+
 /* Whether @name, the kernel's of a mapping, is the file's.  Safety: pure. */
 bool live_is_path(const char *name);
 

@@ -93,6 +93,12 @@ static inline ssize_t sys_writev(int fd, const struct iovec *parts, int count)
 	return SYS_CALL3(SYS_writev, fd, parts, count);
 }
 
+static inline ssize_t sys_pwritev(int fd, const struct iovec *parts, int count,
+				  off_t off)
+{
+	return sys_call6(SYS_pwritev, fd, (long)parts, count, off, 0, 0);
+}
+
 static inline ssize_t sys_pwrite(int fd, const void *buf, size_t len, off_t off)
 {
 	return SYS_CALL4(SYS_pwrite64, fd, buf, len, off);

@@ -166,11 +166,11 @@ bool thread_flush(struct thread *th)
 	if (close_buffer(th))
 		queue_push(&th->chain);
 	if (!th->buffer)
-		th->buffer = buffer_take();
+		th->buffer = buffer_take(true);
 	if (!th->buffer && th->chain.count) {
 		queue_push(&th->chain);
 		queue_drain();
-		th->buffer = buffer_take();
+		th->buffer = buffer_take(true);
 	}
 	done = join_piece(th) && th->buffer;
 	if (done)
@@ -249,7 +249,7 @@ static struct thread *find(void)
  */
 static bool own(struct thread *th, bool *ret_is_new)
 {
-	struct buffer *buffer = piece_now != PIECE_NONE ? buffer_take() : NULL;
+	struct buffer *buffer = piece_now != PIECE_NONE ? buffer_take(false) : NULL;
 
 	if (!buffer)
 		return false;

@@ -89,6 +89,11 @@ struct trace_live_slot *live_slot(uint32_t index)
 	return index < SLOTS ? (void *)slots[index] : NULL;
 }
 
+void live_warm_slot(uint32_t index)
+{
+	(void)index;
+}
+
 void live_set_lost(enum trace_lost_reason reason, uint64_t count)
 {
 	(void)reason, (void)count;
