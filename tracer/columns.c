@@ -491,9 +491,28 @@ void columns_add(struct columns *c, const struct columns_input *input)
 	}
 }
 
+/*
+ * Lays the columns one behind the other: zstd compresses what follows in memory
+ * with a faster loop.  The tables are not needed any more, and theirs is memory
+ * in the cache.
+ *
+ * Safety: as above.
+ */
+static void join(struct columns *c, struct columns_output *ret)
+{
+	uint8_t *p = (uint8_t *)c->shapes;
+
+	for (int i = 0; i <= TRACE_COLUMN_COUNT; i++) {
+		memcpy(p, ret->parts[i], ret->lens[i]);
+		ret->parts[i] = p;
+		p += ret->lens[i];
+	}
+}
+
 void columns_end(struct columns *c, struct columns_output *ret)
 {
 	uint8_t *p = c->head;
+	size_t len = COLUMNS_HEAD_BYTES;
 
 	p = put_u32(p, c->time_shift);
 	p = put_u32(p, TRACE_COLUMN_COUNT);
@@ -503,7 +522,10 @@ void columns_end(struct columns *c, struct columns_output *ret)
 		ret->parts[1 + i] = column_start(c, i);
 		ret->lens[1 + i] = (size_t)(c->cursors[i] - column_start(c, i));
 		p = put_u32(p, (uint32_t)ret->lens[1 + i]);
+		len += ret->lens[1 + i];
 	}
+	if (len <= sizeof(c->shapes))
+		join(c, ret);
 	ret->first_tick = c->first_tick;
 	ret->last_tick = c->tick;
 	ret->event_count = c->event_count;
