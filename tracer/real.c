@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "tracer/compiler.h"
 #include "tracer/tls.h"
@@ -21,6 +23,7 @@
 
 enum {
 	CHUNKS_TO_CHECK = 64,
+	HEAD_BYTES = 4096, /* of an object, surely mapped: its first page */
 };
 
 struct real real;
@@ -36,14 +39,49 @@ void *real_find(const char *name)
 	return p;
 }
 
-/* Safety: inside the guard.  Whether @p is in the C library. */
-static bool is_in_libc(const void *p)
-{
-	void *version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
-	Dl_info info, libc_info;
+/**
+ * struct object - where a loaded one lies; empty when it is not known
+ */
+struct object {
+	uintptr_t start;
+	size_t bytes;
+};
 
-	return dladdr(p, &info) && version && dladdr(version, &libc_info) &&
-	       info.dli_fbase == libc_info.dli_fbase;
+/*
+ * dladdr() looks at all symbols of an object, and there are a dozen addresses
+ * to be told apart at the start: one call for each object is enough.
+ *
+ * Safety: inside the guard.  @p may be NULL.
+ */
+static struct object find_object(const void *p)
+{
+	const ElfW(Ehdr) *head;
+	const ElfW(Phdr) *segment;
+	uintptr_t first = UINTPTR_MAX, end = 0;
+	Dl_info info;
+
+	if (!p || !dladdr(p, &info))
+		return (struct object){0};
+	head = info.dli_fbase;
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head->e_phoff + head->e_phnum * sizeof(*segment) > HEAD_BYTES)
+		return (struct object){0};
+	segment = (const void *)((const char *)head + head->e_phoff);
+	for (int i = 0; i < head->e_phnum; i++) {
+		if (segment[i].p_type != PT_LOAD)
+			continue;
+		if (segment[i].p_vaddr < first)
+			first = segment[i].p_vaddr;
+		if (segment[i].p_vaddr + segment[i].p_memsz > end)
+			end = segment[i].p_vaddr + segment[i].p_memsz;
+	}
+	return (struct object){(uintptr_t)head, end - first};
+}
+
+/* Safety: pure. */
+static bool is_in(const struct object *object, const void *p)
+{
+	return (uintptr_t)p - object->start < object->bytes;
 }
 
 /*
@@ -52,12 +90,10 @@ static bool is_in_libc(const void *p)
  */
 static void check_usable_size(void)
 {
-	Dl_info info;
+	struct object object = find_object((void *)(uintptr_t)real.malloc);
 
-	if (dladdr((void *)(uintptr_t)real.malloc, &info))
-		real.malloc_base = info.dli_fbase;
-	if (!dladdr((void *)(uintptr_t)real.usable_size, &info) ||
-	    info.dli_fbase != real.malloc_base)
+	real.malloc_base = (void *)object.start;
+	if (!is_in(&object, (void *)(uintptr_t)real.usable_size))
 		real.usable_size = NULL;
 }
 
@@ -67,10 +103,10 @@ static void check_usable_size(void)
  *
  * Safety: inside the guard, all functions found.
  */
-static bool is_glibc(void)
+static bool is_glibc(const struct object *libc)
 {
 	return IS_X86_64 && real.usable_size &&
-	       is_in_libc((void *)(uintptr_t)real.malloc);
+	       is_in(libc, (void *)(uintptr_t)real.malloc);
 }
 
 COLD size_t real_ask_usable(void *p)
@@ -97,17 +133,19 @@ COLD size_t real_ask_usable(void *p)
  *
  * Safety: inside the guard.
  */
-static void *find_allocator(const char *name, const char *version)
+static void *find_allocator(const struct object *libc, const char *name,
+			    const char *version)
 {
 	void *p = dlsym(RTLD_NEXT, name);
-	void *versioned = p && is_in_libc(p) ? dlvsym(RTLD_NEXT, name, version)
-					     : NULL;
+	void *versioned = is_in(libc, p) ? dlvsym(RTLD_NEXT, name, version)
+					 : NULL;
 
 	return versioned ? versioned : p;
 }
 
 #define FIND_ALLOCATOR(member, name, version) \
-	(*(void **)(void *)&real.member = find_allocator((name), (version)))
+	(*(void **)(void *)&real.member = \
+	     find_allocator(&libc, (name), (version)))
 
 #define FIND(member, name) \
 	(*(void **)(void *)&real.member = dlsym(RTLD_NEXT, (name)))
@@ -115,6 +153,9 @@ static void *find_allocator(const char *name, const char *version)
 /* Safety: inside the guard. */
 static void find_all(void)
 {
+	struct object libc =
+	    find_object(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+
 	FIND_ALLOCATOR(calloc, "calloc", VERSION_FIRST);
 	FIND_ALLOCATOR(malloc, "malloc", VERSION_FIRST);
 	FIND_ALLOCATOR(realloc, "realloc", VERSION_FIRST);
@@ -155,7 +196,7 @@ static void find_all(void)
 	FIND(wait4, "wait4");
 	FIND(waitid, "waitid");
 	check_usable_size();
-	real.chunks_to_check = is_glibc() ? CHUNKS_TO_CHECK : 0;
+	real.chunks_to_check = is_glibc(&libc) ? CHUNKS_TO_CHECK : 0;
 }
 
 bool real_resolve(void)
