@@ -12,6 +12,10 @@
 
 #include "truth.h"
 
+enum {
+	SIGNALS = 3000, /* no jump afterwards, so that there is an end */
+};
+
 static sigjmp_buf back;
 static volatile sig_atomic_t may_jump;
 static volatile long maps, signals;
@@ -29,7 +33,7 @@ static void on_alarm(int sig)
 {
 	(void)sig;
 	map_and_unmap();
-	if (++signals % 3 == 0 && may_jump)
+	if (++signals % 3 == 0 && may_jump && signals < SIGNALS)
 		siglongjmp(back, 1);
 }
 
@@ -42,7 +46,7 @@ int main(void)
 	action.sa_handler = on_alarm;
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
-	while (signals < 3000) {
+	while (signals < SIGNALS) {
 		sigsetjmp(back, 1);
 		may_jump = 1;
 		for (int i = 0; i < 50; i++)

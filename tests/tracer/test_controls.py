@@ -15,6 +15,7 @@ from traced import (EXIT, LIBRARY, PROGRAMS, RECORD, SIGNALLED, STOPPED, Run,
                     read_progress, run_tests, test, wait_for)
 
 PREFIX = "MEMORY_PROFILER_"
+PREAMBLE_BYTES = 32
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 
 
@@ -322,9 +323,10 @@ class Toggled:
                    ev.size >= 32000]
             for letter in () if in_part else set(fed):
                 check_equal(fed.count(letter) % 100, 0, (name, letter))
+            # A recording in part may lack the free of its last block.
             check_equal(sum(ev.kind == "free" and
                             bool(ev.stack) for ev in trace.events) >=
-                        len(fed) // 10, True, "frees")
+                        len(fed) // 10 - in_part, True, "frees")
             found[name] = ("".join(fed[::100]), trace.ends[0]["how"])
         return found
 
@@ -497,9 +499,16 @@ def signals_inside_an_event():
     run.done()
 
 
+def is_complete(path):
+    """Whether the trace has its end: .live is not there at first, either."""
+    return (not os.path.exists(path + ".live") and
+            os.path.getsize(path) > PREAMBLE_BYTES and
+            bool(Trace(path, keep_stacks=False).ends))
+
+
 def feed_until_complete(run, letter):
     """Feeds one letter again and again until the trace has its end."""
-    while os.path.exists(run.path + ".live"):
+    while not is_complete(run.path):
         run.feed(letter)
 
 
@@ -526,7 +535,7 @@ def recorded_for_a_time():
     run.feed("a")
     check_equal(os.listdir(run.dir), [])
     run.send()
-    wait_for(run.process, lambda: os.path.exists(run.path + ".live"))
+    wait_for(run.process, lambda: os.path.exists(run.path))
     feed_until_complete(run, "b")
     run.feed("c")
     check_equal(run.end(), "")

@@ -9,13 +9,12 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 from dump_trace import CHUNK_MAGIC, CLOCK, COLUMNS, END, Trace
-from traced import (LIBRARY, LIVE_HELPER, PROGRAMS, RECORD, SKIPPED, Run, Skip,
-                    as_truth, check, check_equal, children_of, is_gone,
-                    is_subsequence, names, read_progress, run_tests, test,
-                    truth_events)
+from traced import (LIBRARY, LIVE_HELPER, PATIENCE, PROGRAMS, RECORD, SKIPPED,
+                    Run, Skip, as_truth, await_writer, check, check_equal,
+                    children_of, is_gone, is_subsequence, names, read_progress,
+                    run_tests, test, truth_events, wait_for)
 
 
 @test
@@ -527,13 +526,9 @@ def file_names():
     go("%e.dat")
     check("true.dat.1" in os.listdir(directory), "a trace was overwritten")
     path = os.path.join(directory, "busy.dat")
-    env = dict(os.environ, LD_PRELOAD=LIBRARY, MEMORY_PROFILER_OUTPUT=path)
-    busy = subprocess.Popen(["cat"], env=env, stdin=subprocess.PIPE)
-    while not os.path.exists(path):
-        time.sleep(0.01)
-    time.sleep(0.1)
+    busy = start_steps(path, "alloc", "wait")
     go("busy.dat")
-    busy.communicate(b"")
+    busy.communicate(b"x", timeout=PATIENCE)
     check_equal(Trace(path).process["pid"], busy.pid)
     check(os.path.exists(path + ".1"), "busy.dat.1")
     check_equal(os.stat(path).st_mode & 0o777, 0o600)
@@ -556,10 +551,11 @@ def second_run_of_the_same_name():
     first = start_steps(path, "alloc", "wait", "alloc")
     os.unlink(path)
     second = start_steps(path, "alloc", "wait", "kill")
-    first.communicate(b"x", timeout=60)
+    first.communicate(b"x", timeout=PATIENCE)
     check_equal(first.returncode, 0, "status of the first")
     check(os.path.exists(path + ".live"), "the second's .live is gone")
-    second.communicate(b"x", timeout=60)
+    second.communicate(b"x", timeout=PATIENCE)
+    await_writer(path)
     trace = Trace(path)
     check_equal(trace.process["pid"], second.pid)
     check_equal(sum(1000 <= ev.size < 2000 for ev in trace.events
@@ -572,7 +568,7 @@ def second_run_of_the_same_name():
     os.symlink(target, path + ".live")
     third = start_steps(path, "alloc", "wait")
     check(not os.path.islink(path + ".live"))
-    third.communicate(b"x", timeout=60)
+    third.communicate(b"x", timeout=PATIENCE)
     with open(target) as f:
         check_equal(f.read(), "precious")
     shutil.rmtree(directory)
@@ -829,9 +825,7 @@ def killed_beside_the_program():
 
 @test
 def stopped_beside_the_program():
-    started = time.time()
     run = beside("churn:20000", "find", "stop", "churn:20000", churned=40000)
-    check(time.time() - started < 20, "waited too long")
     run.only_end(1, 5)
     run.done()
 
@@ -866,8 +860,8 @@ def start_sequence(path, threads, env):
                           os.path.join(PROGRAMS, "sequence"), path + ".n",
                           str(threads), "100000000"], env=full,
                          stderr=subprocess.PIPE)
-    while not os.path.exists(path + ".n") or not os.path.getsize(path + ".n"):
-        time.sleep(0.001)
+    counts = path + ".n"
+    wait_for(p, lambda: os.path.exists(counts) and os.path.getsize(counts))
     return p, children_of(p.pid)[0]
 
 
@@ -892,13 +886,13 @@ def killed_among_threads():
         threads = (1, 2, 4, 12)[n % 4]
         p, program = start_sequence(
             path, threads, {"MEMORY_PROFILER_HELPER": "0" if n == 5 else "1"})
-        while sum(read_progress(path + ".n")) < 6000 * (n * 3 % 8):
-            pass
+        wait_for(p, lambda: sum(read_progress(path + ".n")) >=
+                 6000 * (n * 3 % 8))
         if n % 3 == 2:
             for helper in children_of(program):
                 os.kill(helper, signal.SIGKILL)
         os.kill(program, signal.SIGKILL)
-        _, err = p.communicate(timeout=60)
+        _, err = p.communicate(timeout=PATIENCE)
         check_equal((p.returncode, err), (-signal.SIGKILL, b""), n)
         progress = read_progress(path + ".n")
         check(not os.path.exists(path + ".live"), "live", n)
@@ -949,7 +943,7 @@ def launcher_statuses():
                          stdout=subprocess.PIPE, cwd=directory)
     p.stdout.read(2)
     p.send_signal(signal.SIGTERM)
-    check_equal(p.wait(20), 21, "forwarded signal")
+    check_equal(p.wait(PATIENCE), 21, "forwarded signal")
     p.stdout.close()
     shutil.rmtree(directory)
 
@@ -966,7 +960,7 @@ def launcher_with_signals_ignored():
                          preexec_fn=lambda: signal.signal(signal.SIGCHLD,
                                                           signal.SIG_IGN))
     try:
-        check_equal(p.wait(timeout=30), 3)
+        check_equal(p.wait(PATIENCE), 3)
     finally:
         p.kill()
     check_equal(Trace(path).ends[0]["status"], 3)
