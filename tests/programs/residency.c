@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Has resident memory of every kind, of known size, when it ends.
- *   residency FILE [BLOCKS]
- * FILE is made, 8 MiB, and mapped.  With a second argument a second passes
- * first in which it allocates so many blocks, twenty times.
+ *   residency FILE [BLOCKS TRACE]
+ * FILE is made, 8 MiB, and mapped.  With BLOCKS it allocates so many every now
+ * and then before, until its own TRACE has a sample that was begun and ended
+ * meanwhile.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,6 +22,7 @@ enum {
 	MIB = 1 << 20,
 	BLOCKS = 512,
 	BLOCK_BYTES = 32 << 10,
+	HEAD_BYTES = 10, /* magic and type of a chunk */
 };
 
 static sem_t is_deep;
@@ -69,11 +71,36 @@ static int make_file(const char *path)
 	return fd;
 }
 
-static void take_a_second(int blocks)
+/* Return: samples in the trace so far, found by the heads of their chunks. */
+static int count_samples(const char *trace)
+{
+	static const char head[] = "\xfeMPchnk\n\x0d";
+	static char bytes[MIB];
+	int fd = open(trace, O_RDONLY), count = 0;
+	off_t at = 0;
+	ssize_t len;
+
+	must(fd >= 0, trace);
+	while ((len = pread(fd, bytes, sizeof(bytes), at)) >= HEAD_BYTES) {
+		char *p = bytes, *end = bytes + len;
+
+		while ((p = memmem(p, (size_t)(end - p), head, HEAD_BYTES))) {
+			count++;
+			p += HEAD_BYTES;
+		}
+		at += len - HEAD_BYTES + 1;
+	}
+	close(fd);
+	return count;
+}
+
+/* The first sample that ends from now on may have begun before. */
+static void await_sample(int blocks, const char *trace)
 {
 	struct timespec step = { 0, 50 * 1000 * 1000 };
+	int before = count_samples(trace);
 
-	for (int i = 0; i < 20; i++) {
+	while (count_samples(trace) < before + 2) {
 		for (int k = 0; k < blocks; k++) {
 			void *p = malloc(100);
 
@@ -90,12 +117,12 @@ int main(int argc, char **argv)
 	int rw = PROT_READ | PROT_WRITE;
 	pthread_t thread;
 
-	must(argc > 1, "usage: residency FILE [BLOCKS]");
+	must(argc > 1, "usage: residency FILE [BLOCKS TRACE]");
 	sem_init(&is_deep, 0, 0);
 	must(pthread_create(&thread, NULL, go_deep, NULL) == 0, "thread");
 	sem_wait(&is_deep);
-	if (argc > 2)
-		take_a_second(atoi(argv[2]));
+	if (argc > 3)
+		await_sample(atoi(argv[2]), argv[3]);
 	map(8 * MIB, PROT_READ, MAP_SHARED, make_file(argv[1]));
 	map(16 * MIB, rw, anonymous, -1);
 	map(4 * MIB, rw, MAP_SHARED | MAP_ANONYMOUS, -1);
