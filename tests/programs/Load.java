@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Native allocations below interpreted and compiled code, from threads that
-// stay and threads that come and go.  Argument: seconds.
+// stay and threads that come and go.  Argument: seconds; not before LEAST turns.
 import java.nio.ByteBuffer;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32;
@@ -46,10 +46,13 @@ public class Load {
         return depth > 0 ? dive(depth - 1, i) + 1 : JOBS[i % JOBS.length].run(i);
     }
 
+    static final int LEAST = 40000;
+
     static void loop(long end) {
         long sum = 0;
         try {
-            for (int i = 0; i % 100 > 0 || System.currentTimeMillis() < end; i++) {
+            for (int i = 0; i % 100 > 0 || i < LEAST
+                    || System.currentTimeMillis() < end; i++) {
                 int job = i;
                 sum += dive(i % 41, i);
                 if (i % 5000 > 0)

@@ -9,31 +9,20 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 from dump_trace import Trace
-from traced import function_of
+from traced import (LIBRARY, PATIENCE, PROGRAMS, Skip, function_of, run_tests,
+                    test, wait_for)
 
-BUILD, PROGRAMS = sys.argv[1], sys.argv[2]
-LIBRARY = os.path.join(BUILD, "libmemprof.so")
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORKLOADS = os.path.join(HERE, "..", "workloads")
 LIMIT = 1e-5
 FULL = os.environ.get("FULL") == "1"
-LOAD_SECONDS = "120" if FULL else "3"
-TESTS, SKIPPED = [], []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
-
-
-class Skip(Exception):
-    """The machine lacks something."""
+LOAD_SECONDS = "120" if FULL else "0"  # then an amount of work
 
 
 def need(program):
@@ -87,7 +76,7 @@ def compare(argv, least, against="libunwind", statuses=(0,), limit=LIMIT,
         env = environment(directory, MEMORY_PROFILER_VERIFY_UNWIND=against,
                           MEMORY_PROFILER_LOG="info", **options.pop("env", {}))
         p = subprocess.run(argv, env=env, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.PIPE, timeout=300, **options)
+                           stderr=subprocess.PIPE, timeout=PATIENCE, **options)
     stderr = p.stderr.decode(errors="replace")
     if p.returncode not in statuses:
         raise AssertionError(f"status {p.returncode}: {stderr[-2000:]}")
@@ -141,7 +130,7 @@ def traced(argv, read=True, **settings):
                               MEMORY_PROFILER_OUTPUT=directory + "/trace.dat",
                               **settings)
             p = subprocess.run(argv, env=env, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, timeout=300,
+                               stderr=subprocess.PIPE, timeout=PATIENCE,
                                pass_fds=[file.fileno()])
         if p.returncode != 0:
             raise AssertionError(f"status {p.returncode}: {p.stderr[-2000:]}")
@@ -391,52 +380,37 @@ def compiler():
                  "/dev/null"], 200000)
 
 
+def accepts(path):
+    """Whether a server listens at the socket."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(path) == 0
+
+
 @test
 def redis():
     server, bench = need("redis-server"), need("redis-benchmark")
-    port = str(20000 + os.getpid() % 20000)
     with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
         env = environment(directory, MEMORY_PROFILER_VERIFY_UNWIND="1",
                           MEMORY_PROFILER_LOG="info")
-        p = subprocess.Popen([server, "--port", port, "--save", "",
-                              "--io-threads", "2"], env=env, cwd=directory,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        place = os.path.join(directory, "socket")
+        messages = os.path.join(directory, "messages")
+        with open(messages, "wb") as log:
+            p = subprocess.Popen([server, "--port", "0", "--unixsocket",
+                                  place, "--save", "", "--io-threads", "2"],
+                                 env=env, cwd=directory, stderr=log,
+                                 stdout=subprocess.DEVNULL)
         try:
-            time.sleep(1)
-            subprocess.run([bench, "-p", port, "-n", "20000", "-q", "-t",
+            wait_for(p, lambda: accepts(place))
+            subprocess.run([bench, "-s", place, "-n", "20000", "-q", "-t",
                             "set,get,lpush"], stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, timeout=120, check=True)
+                           stderr=subprocess.DEVNULL, timeout=PATIENCE,
+                           check=True)
         finally:
             p.send_signal(signal.SIGTERM)
-            stderr = p.communicate(timeout=60)[1].decode(errors="replace")
-    judge(stderr, 100000)
-
-
-def main():
-    wanted = sys.argv[3:]
-    passed = failed = 0
-    for function in TESTS:
-        name = function.__name__
-        if wanted and name not in wanted:
-            continue
-        started = time.time()
-        try:
-            function()
-        except Skip as skip:
-            SKIPPED.append(f"{name} ({skip})")
-        except Exception as error:  # a test must not hide the others
-            failed += 1
-            print(f"FAIL {name}: {type(error).__name__}: {error}")
-        else:
-            passed += 1
-            print(f"ok   {name} {time.time() - started:.1f} s")
-        sys.stdout.flush()
-    if SKIPPED:
-        print("skipped:", ", ".join(SKIPPED))
-    tail = f", {len(SKIPPED)} skipped" if SKIPPED else ""
-    print(f"{passed} passed, {failed} failed{tail}")
-    return 1 if failed else 0
+            p.wait(PATIENCE)
+        with open(messages, errors="replace") as log:
+            judge(log.read(), 100000)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests())

@@ -252,5 +252,6 @@ def run_tests():
         sys.stdout.flush()
     if SKIPPED:
         print("skipped:", ", ".join(SKIPPED))
-    print(f"{passed} passed, {failed} failed")
+    tail = f", {len(SKIPPED)} skipped" if SKIPPED else ""
+    print(f"{passed} passed, {failed} failed{tail}")
     return 1 if failed else 0
