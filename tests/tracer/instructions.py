@@ -39,6 +39,7 @@ def run(build, name, count, folder):
     out = os.path.join(folder, f"callgrind.{name}.{count}")
     env = dict(os.environ, LC_ALL="C",
                MEMORY_PROFILER_TRACK_CHILD_PROCESSES="1",
+               MEMORY_PROFILER_GATHER_MAPS="0",  # by time, not by events
                MEMORY_PROFILER_OUTPUT=os.path.join(folder, "%p.dat"),
                LD_PRELOAD=os.path.join(build, "libmemprof.so"))
     program = os.path.join(build, "tests", "programs", name)
