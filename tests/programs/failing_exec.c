@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tries to execute what does not exist, again and again, while threads
- * allocate.  Truth: "failures N".
+ * allocate: so many blocks at each attempt, however long it takes.  Truth:
+ * "failures N".
  */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
 
 #include "truth.h"
 
 enum {
 	FAILURES = 20,
+	BLOCKS = 3000, /* of a thread, at each attempt */
 };
+
+static atomic_size_t allowed;
 
 static void *churn(void *arg)
 {
 	for (size_t i = 0;; i++) {
-		if (i % 500 == 0)
-			usleep(100);
+		while (i >= allowed)
+			sched_yield();
 		void *p = malloc(16 + i % 300);
 
 		TRUTH_KEEP(p);
@@ -36,10 +43,12 @@ int main(void)
 
 		TRUTH_KEEP(p);
 		free(p);
+		allowed += BLOCKS;
 		if (execv("/nonexistent", argv) != -1)
 			return 3;
 		usleep(1000);
 	}
 	truth("failures %d\n", FAILURES);
+	allowed = SIZE_MAX;
 	return 0;
 }

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads allocate without pause while the main thread forks again and again
- * and in the end leaves with the threads still at work.  Argument: forks.
+ * Threads allocate while the main thread forks again and again and in the end
+ * leaves with the threads still at work.  However long a fork takes, they
+ * have so many blocks meanwhile and no more.  Argument: forks.
  * Truth: "forks N".  Children allocate a little, too, and end in three ways.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <sys/wait.h>
 
 #include "truth.h"
 
+enum {
+	BLOCKS = 3000, /* of a thread, at each fork */
+};
+
+static atomic_size_t allowed;
+
 static void *churn(void *arg)
 {
 	for (size_t i = 0;; i++) {
+		while (i >= allowed)
+			sched_yield();
 		void *p = malloc(16 + i % 300);
 
 		TRUTH_KEEP(p);
@@ -44,13 +56,16 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, churn, NULL);
 	for (long n = 0; n < forks; n++) {
 		int status;
-		pid_t pid = fork();
+		pid_t pid;
 
+		allowed += BLOCKS;
+		pid = fork();
 		if (pid == 0)
 			child(n);
 		if (waitpid(pid, &status, 0) != pid || status != 0)
 			return 3;
 	}
 	truth("forks %ld\n", forks);
+	allowed = SIZE_MAX;
 	return 0;
 }
