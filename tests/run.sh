@@ -1,19 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # run.sh - every test, as `make check` does.  Each suite prints a closing line
-# "N passed, N failed[, N skipped]"; the last line adds them up.
+# "N passed, N failed[, N skipped]"; the last line adds them up.  Before it
+# stands what failed, in few lines, for whoever keeps only the end of this.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 failures=
 log=build/check
 mkdir -p "$log"
+ulimit -c 0 # some programs here are to crash
 
 # cmocka_counts FILE - the sum of cmocka's closing lines, empty if there is none.
 cmocka_counts() {
 	sed -nE 's/^\[  (PASSED|FAILED)  \] ([0-9]+) test\(s\).*/\1 \2/p' "$1" |
 		awk '{n[$1] += $2}
 		     END {if (NR) print n["PASSED"] + 0 " passed, " n["FAILED"] + 0 " failed"}'
+}
+
+# failed_tests FILE - the first lines that say what failed.
+failed_tests() {
+	local found
+	found=$(grep -aE '^(FAIL|\[  FAILED  \]|==[0-9]+==ERROR|.*(rror: |ERROR: |WARNING: Thread))' \
+		"$1" | grep -avE '^\[  FAILED  \] [0-9]+ test' | head -n 8)
+	[ -n "$found" ] || found=$(tail -n 3 "$1")
+	cut -c 1-200 <<<"$found" | sed 's/^/    /'
 }
 
 # suite NAME COMMAND… - runs it, shows its output when it fails, counts.
@@ -44,6 +55,9 @@ suite() {
 		echo "--- $log/$name.log"
 		tail -n 60 "$log/$name.log"
 		echo "---"
+		failures+="$name: $line, status $status, after"
+		failures+=" $((SECONDS - started)) s"$'\n'
+		failures+=$(failed_tests "$log/$name.log")$'\n'
 	fi
 }
 
@@ -68,7 +82,7 @@ suite layers tests/tools/check_layers.py
 suite docs tests/tools/check_docs.py
 suite unit make -j"$jobs" unit MODE=asan
 suite races make races
-suite fuzz make fuzz
+suite fuzz make -j"$jobs" -Otarget fuzz-check
 suite tracer tests/tracer/run.sh build/release
 suite controls tests/tracer/controls.sh build/release
 suite pieces tests/tracer/pieces.sh build/release
@@ -89,6 +103,9 @@ suite browser tests/browser/run.sh
 suite install tests/tools/check_install.sh
 
 echo
+if [ -n "$failures" ]; then
+	printf 'failed, in %d s:\n%s' $SECONDS "$failures"
+fi
 if [ "$skipped" -gt 0 ]; then
 	echo "$passed passed, $failed failed, $skipped skipped"
 else

@@ -4,6 +4,7 @@
 # make races              the tracer's threads under ThreadSanitizer
 # make test-tools         build/MODE/tests/gen_trace, dump_events
 # make fuzz [FUZZ_TIME=20] run every tests/fuzz/fuzz_*.c under clang's libFuzzer
+# make fuzz-check [FUZZ_SEED=1]  the same with so many inputs, always the same
 # make fuzz-replay [MODE=asan]   run them on the corpus, with any compiler
 # make bench [BENCH=--quick]     what tracing costs, beside heaptrack
 # make bench-report [BENCH=--quick]   what reports cost, beside heaptrack_print
@@ -16,7 +17,7 @@ test_flags   := $(report_flags) $(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/nul
 test_libs    := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
 test_archive := $(test_dir)/libreport.a
 
-.PHONY: unit unit-build test-tools races fuzz fuzz-build fuzz-replay
+.PHONY: unit unit-build test-tools races fuzz fuzz-build fuzz-check fuzz-replay
 
 # Parts of the tracer that can be tested by themselves; with the sanitizers.
 test_tracer_src := $(sort $(wildcard tracer/cfi*.c)) tracer/rules.c \
@@ -58,6 +59,9 @@ unit: unit-build
 		echo "== $$test"; $$test || failed="$$failed $$test"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
+# Where the kernel lets us: addresses are the same in every run.
+same_addresses = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
 # --- races ------------------------------------------------------------------
 
 # The tracer is never built with a sanitizer: the test brings what surrounds
@@ -73,7 +77,7 @@ build/races/race_threads: $(race_src) $(wildcard tracer/*.h)
 		-fsanitize=thread $(CFLAGS) -o $@ $(race_src) -lpthread
 
 races: build/races/race_threads
-	@build/races/race_threads
+	@$(same_addresses) build/races/race_threads
 
 # --- fuzzing ----------------------------------------------------------------
 
@@ -116,6 +120,29 @@ fuzz: fuzz-build
 			build/fuzz/corpus/$$name tests/fuzz/corpus/$$name \
 		|| exit 1; \
 	done
+
+# Nothing here depends on time or chance, so that a failure can be repeated.
+# How many inputs take about ten seconds:
+FUZZ_SEED          ?= 1
+fuzz_runs_cfi      := 40000
+fuzz_runs_columns  := 80000
+fuzz_runs_events   := 80000
+fuzz_runs_live     := 20000
+fuzz_runs_perf_map := 200000
+fuzz_runs_trace    := 40000
+fuzz_checks        := $(addprefix fuzz-check-,$(fuzz_names))
+
+fuzz-check: $(fuzz_checks)
+
+.PHONY: $(fuzz_checks)
+$(fuzz_checks): fuzz-check-%: build/fuzz/%
+	@rm -rf build/fuzz/check/$* && mkdir -p build/fuzz/check/$*
+	@echo "== fuzz $*, $(or $(fuzz_runs_$*),40000) inputs, seed $(FUZZ_SEED)"
+	@$(same_addresses) build/fuzz/$* -seed=$(FUZZ_SEED) \
+		-runs=$(or $(fuzz_runs_$*),40000) -reload=0 -timeout=300 \
+		-rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
+		-artifact_prefix=build/fuzz/crash-$*- \
+		build/fuzz/check/$* tests/fuzz/corpus/$*
 
 fuzz_replays := $(addprefix $(test_dir)/replay_,$(fuzz_names))
 

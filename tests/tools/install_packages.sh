@@ -26,6 +26,13 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "memprof: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get update -qq
-# shellcheck disable=SC2086 # a list of words
-$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
+# A mirror may be slow to answer, another process be installing just now.
+patience="-o Acquire::Retries=5 -o DPkg::Lock::Timeout=300"
+# shellcheck disable=SC2086 # lists of words
+install_missing() {
+	$as_root apt-get $patience update -qq &&
+		$as_root apt-get $patience install -y -qq \
+			--no-install-recommends $missing >/dev/null
+}
+install_missing || { sleep 10 && install_missing; } ||
+	{ sleep 60 && install_missing; }

@@ -243,7 +243,8 @@ def run_tests():
             SKIPPED.append(f"{name} ({skip})")
         except Exception as error:  # a test must not hide the others
             failed += 1
-            print(f"FAIL {name}: {type(error).__name__}: {error}")
+            print(f"FAIL {name}: {type(error).__name__}: {error}"
+                  f" ({time.time() - started:.1f} s)")
             if os.environ.get("V"):
                 raise
         else:
