@@ -66,7 +66,7 @@ outputs() {
 }
 
 oracle() {
-	make -j"$jobs" test-tools && tests/oracle/run.py
+	make -j"$jobs" test-tools && tests/oracle/run.py --steady
 }
 
 memory() {

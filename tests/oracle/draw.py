@@ -72,13 +72,26 @@ def is_condition(key):
     return bare(key) in oracle.ALL_KEYS or bare(key) in USES
 
 
+def is_of_this_run(key):
+    """Whether values of a key are times or addresses, which a program has others
+    of whenever it runs."""
+    name = bare(key)
+    range_name = name.rsplit("_", 1)[0]
+    return (name in ("from", "to", "alive_at", "alive_at_2") or
+            name.startswith(("address", "group_max_total_usage")) or
+            oracle.RANGES.get(range_name, (0, 0, ""))[2] in ("DURATION", "SPAN"))
+
+
 class Draw:
-    def __init__(self, model, random, documented):
+    """With steady, of a program's runs all have the same conditions."""
+
+    def __init__(self, model, random, documented, steady=False):
         self.model = model
         self.random = random
         self.words = documented
         self.keys = [key for key in documented.keys if
-                     bare(key) in oracle.ALL_KEYS and self.is_answerable(key)]
+                     bare(key) in oracle.ALL_KEYS and self.is_answerable(key)
+                     and not (steady and is_of_this_run(key))]
         # Equal times may leave open when a group held the most.
         is_open = any(facts["highest"] is None
                       for facts in model.group_facts.values())

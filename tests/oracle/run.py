@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Random views of several traces, against brute force over all allocations.
 
-    tests/oracle/run.py [--rounds N] [--seed S] [TRACE...]
+    tests/oracle/run.py [--rounds N] [--seed S] [--steady] [TRACE...]
 
 Records a few programs and makes a few traces (or takes those named), reads the
 JSON of all allocations of each, draws N views a trace (default 400, fewer of
@@ -10,6 +10,10 @@ large traces), and compares the rows, their order and every figure of
 allocations and groups with what oracle.py finds, and trees, charts and CSV files
 with what charts.py finds.  A view that differs is made as small as it can be and
 printed as a spec.
+
+With --steady nothing is drawn around times and addresses of the programs' runs,
+so that it fails or passes whenever it is run; those of the made traces are the
+same each time.
 
 Beside the oracle, memprof-report is held against itself: conditions one by one
 and together, pages of rows and the whole.
@@ -325,8 +329,9 @@ def more_difference(model, view, matched, answer, one, text):
 
 
 class Trace:
-    def __init__(self, path, exact=False, orders=None, markers=None):
-        self.path, self.exact = str(path), exact
+    def __init__(self, path, exact=False, orders=None, markers=None,
+                 steady=False):
+        self.path, self.exact, self.steady = str(path), exact, steady
         self.orders, self.markers = orders, markers
         self.name = os.path.basename(self.path)
 
@@ -360,7 +365,7 @@ class Examination:
         self.passed, self.problems = 0, []
         trace.read()
         self.random = random.Random(f"{seed} {trace.name}")
-        self.draw = Draw(trace.model, self.random, Documented())
+        self.draw = Draw(trace.model, self.random, Documented(), trace.steady)
         rows = len(trace.model.rows)
         self.rounds = max(20, min(rounds, rounds * ROWS_FOR_ALL_ROUNDS // rows))
         self.matching = 0
@@ -568,6 +573,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steady", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("traces", nargs="*")
     options = parser.parse_args()
@@ -579,7 +585,10 @@ def main():
         if options.traces:
             traces = [Trace(path) for path in options.traces]
         else:
-            traces = [*generated(work, options.seed), *recorded(work)]
+            programs = [*recorded(work)]
+            for trace in programs:
+                trace.steady = options.steady
+            traces = [*generated(work, options.seed), *programs]
         with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
             for result in pool.map(examine, traces, *zip(
                     *[(options.seed, options.rounds)] * len(traces))):
@@ -608,7 +617,7 @@ def main():
             print(problem)
     if problems:
         print(f"again: tests/oracle/run.py --rounds {options.rounds} "
-              f"--seed {options.seed}")
+              f"--seed {options.seed}" + " --steady" * options.steady)
     print(f"{passed} passed, {len(problems)} failed")
     return 1 if problems else 0
 
