@@ -183,8 +183,8 @@ static struct row *find_row(struct sample *sample, enum trace_smaps_kind kind,
 	return NULL;
 }
 
-/* Safety: pure.  Return: a new row; the one for the rest when there is no more
-   room. */
+/* Safety: pure.  Return: a new row; the one for the rest, which is the last one
+   and takes all from then on, when there is no more room. */
 static struct row *add_row(struct sample *sample, enum trace_smaps_kind kind,
 			   const struct mapping *mapping)
 {
@@ -193,11 +193,9 @@ static struct row *add_row(struct sample *sample, enum trace_smaps_kind kind,
 		       sample->bytes + ROW_FIXED + name_len > ROWS_BYTES;
 	struct row *row = &sample->rows[sample->row_count];
 
+	if (sample->row_count && row[-1].kind == TRACE_SMAPS_REST)
+		return row - 1;
 	if (is_full) {
-		struct row *last = row - 1;
-
-		if (last->kind == TRACE_SMAPS_REST)
-			return last;
 		kind = TRACE_SMAPS_REST;
 		name_len = 0;
 	}

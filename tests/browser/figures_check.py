@@ -19,6 +19,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
          "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--hide-scrollbars",
          "--enable-logging=stderr", "--virtual-time-budget=4000"]
+TRIES = 5
 FRAME = """<!DOCTYPE html><meta charset="utf-8"><body>
 <iframe src="{name}" width="{width}" height="900" style="border: 0"></iframe>
 <script>
@@ -43,13 +44,17 @@ def instrumented(path):
 
 
 def open_page(page, width):
-    """Return what the checks found, and what the console says."""
-    with tempfile.TemporaryDirectory() as profile:
-        run = subprocess.run(
-            ["chromium", *FLAGS, f"--user-data-dir={profile}",
-             f"--window-size={width},900", "--dump-dom", page.as_uri()],
-            capture_output=True, text=True, timeout=120, check=False)
-    found = re.search(r'data-result="([^"]*)"', run.stdout)
+    """Return what the checks found, and what the console says.  On a busy machine
+    Chromium may give up before they have run."""
+    for _ in range(TRIES):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+            run = subprocess.run(
+                ["chromium", *FLAGS, f"--user-data-dir={profile}",
+                 f"--window-size={width},900", "--dump-dom", page.as_uri()],
+                capture_output=True, text=True, timeout=300, check=False)
+        found = re.search(r'data-result="([^"]*)"', run.stdout)
+        if found:
+            break
     result = html.unescape(found[1]) if found else "the checks did not run"
     return result, re.findall(r"CONSOLE[^\]]*\] (.*)", run.stderr)
 

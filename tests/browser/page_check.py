@@ -22,15 +22,16 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
          "--disable-component-update", "--disable-sync", "--hide-scrollbars",
          "--enable-logging=stderr", "--force-color-profile=srgb"]
 WIDTHS = (1280, 400)
+TRIES = 5
 
 
 def chromium(page, width, height, *flags):
     """Return Chromium's output and the messages on the page's console."""
-    with tempfile.TemporaryDirectory() as profile:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         run = subprocess.run(
             ["chromium", *FLAGS, f"--user-data-dir={profile}",
              f"--window-size={width},{height}", *flags, page.as_uri()],
-            capture_output=True, text=True, timeout=120, check=False)
+            capture_output=True, text=True, timeout=300, check=False)
     console = re.findall(r"CONSOLE[^\]]*\] (.*)", run.stderr)
     return run.stdout, console
 
@@ -48,13 +49,17 @@ addEventListener("message", event => {{
 
 def framed(page, width):
     """Open @page in a frame @width wide, as windows are never below 500.
-    Return what its check sent, and the messages on the console."""
+    Return what its check sent, and the messages on the console.  On a busy
+    machine Chromium may give up before there is anything."""
     frame = page.with_name("frame.html")
     frame.write_text(FRAME.format(name=page.name, width=width),
                      encoding="utf-8")
-    dom, console = chromium(frame, 1400, 1000, "--virtual-time-budget=3000",
-                            "--dump-dom")
-    found = re.search(r"<pre>(.*?)</pre>", dom, re.S)
+    for _ in range(TRIES):
+        dom, console = chromium(frame, 1400, 1000,
+                                "--virtual-time-budget=3000", "--dump-dom")
+        found = re.search(r"<pre>(.*?)</pre>", dom, re.S)
+        if found:
+            break
     result = html.unescape(found[1]) if found else "the check did not run"
     return result, [f"console: {line}" for line in console]
 

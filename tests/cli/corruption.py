@@ -26,7 +26,7 @@ def problem(name, data, work, artifact, allowed):
     path = work / f"{name}.dat"
     path.write_bytes(data)
     run = subprocess.run([REPORT, "--as", artifact, path.name], cwd=work,
-                         capture_output=True, timeout=60, check=False)
+                         capture_output=True, timeout=300, check=False)
     path.unlink()
     errors = run.stderr.decode(errors="replace")
     if run.returncode not in allowed:

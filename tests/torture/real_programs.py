@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import tempfile
 
-from traced import BUILD, LIBRARY, RECORD, Skip, check, check_equal, test
+from traced import (BUILD, LIBRARY, PATIENCE, RECORD, Skip, check, check_equal,
+                    test)
 
 REPORT = os.path.join(BUILD, "memprof-report")
 
@@ -20,7 +21,7 @@ def run_script(script, directory, trace):
     env["TRACE"] = trace
     return subprocess.run(["bash", "-c", script], cwd=directory, env=env,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          stdin=subprocess.DEVNULL, timeout=120, check=False)
+                          stdin=subprocess.DEVNULL, timeout=2 * PATIENCE, check=False)
 
 
 def same_with_and_without(script, needs, prepare=None):
@@ -94,14 +95,14 @@ def real_redis():
         $TRACE redis-server --port 0 --unixsocket $s --save '' \\
             --dir $PWD >log 2>&1 &
         p=$!
-        for i in $(seq 300); do
+        for i in $(seq 3000); do
             redis-cli -s $s ping >/dev/null 2>&1 && break; sleep 0.1
         done
         redis-benchmark -s $s -n 2000 -q -t set,lpush,lrange_100 \\
             >/dev/null 2>&1
         for i in 1 2 3 4 5; do redis-cli -s $s append k $i; done
         redis-cli -s $s bgsave
-        for i in $(seq 300); do
+        for i in $(seq 3000); do
             redis-cli -s $s info persistence |
                 grep -q rdb_bgsave_in_progress:0 && break
             sleep 0.1
@@ -130,7 +131,7 @@ def real_nginx():
 END
         $TRACE nginx -p $PWD -c $PWD/conf &
         p=$!
-        for i in $(seq 300); do
+        for i in $(seq 3000); do
             curl -s --unix-socket $PWD/sock http://x/ && break; sleep 0.1
         done
         kill -HUP $(cat pid)
@@ -166,7 +167,7 @@ def real_postgresql():
             >log 2>&1 &
         p=$!
         sql() {{ $0/psql -h $PWD postgres -Atc "$1"; }}
-        for i in $(seq 300); do
+        for i in $(seq 3000); do
             sql "select 1" 2>/dev/null && break; sleep 0.1
         done
         sql "create table t as select g, md5(g::text) m

@@ -80,11 +80,12 @@ def gathering_no_maps():
 
 @test
 def many_names():
-    """More files than there are rows: what is left out is added up."""
+    """More files than there are rows: what is left out is added up, in one row
+    though some names would still have room."""
     code = ("import mmap, os\n"
             "keep = []\n"
             "for n in range(700):\n"
-            "    name = 'f%04d' % n + 'x' * 150\n"
+            "    name = 'f%04d' % n + 'x' * (150 if n % 8 else 0)\n"
             "    f = open(name, 'w+b'); f.write(b'x' * 8192); f.flush()\n"
             "    m = mmap.mmap(f.fileno(), 8192); m[0]; m[4096]\n"
             "    keep.append(m)\n"
