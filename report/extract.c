@@ -165,6 +165,7 @@ static int write_parts(int fd, const struct kept_file *file)
 	return error;
 }
 
+/* Return: -ENOMEM, or another negative errno of this file alone. */
 static int extract_file(struct extraction *extraction,
 			const struct kept_file *file, struct diag *diag)
 {
@@ -198,25 +199,37 @@ static int extract_file(struct extraction *extraction,
 }
 
 static int extract_all(struct extraction *extraction, const struct run *run,
-		       struct diag *diag)
+		       struct findings *more, struct diag *diag)
 {
 	uint64_t bytes = 0;
-	int error = 0;
+	int result = 0;
 
-	for (size_t i = 0; i < run->file_count && !error; i++) {
-		if (run->files[i].bytes > BYTES_MAX - bytes)
-			return diag_set(diag, -EFBIG, run->trace_path,
-					DIAG_NO_OFFSET,
-					"holds more than 64 GiB of files; the "
-					"rest is not written");
+	for (size_t i = 0; i < run->file_count; i++) {
+		struct diag own = { .offset = DIAG_NO_OFFSET };
+		bool is_too_much = run->files[i].bytes > BYTES_MAX - bytes;
+		int error;
+
+		if (is_too_much)
+			error = diag_set(&own, -EFBIG, run->trace_path,
+					 DIAG_NO_OFFSET,
+					 "holds more than 64 GiB of files; the "
+					 "rest is not written");
+		else
+			error = extract_file(extraction, &run->files[i], &own);
 		bytes += run->files[i].bytes;
-		error = extract_file(extraction, &run->files[i], diag);
+		if (error && result)
+			findings_add_diag(more, &own);
+		else if (error)
+			*diag = own;
+		result = result ? result : error;
+		if (error == -ENOMEM || is_too_much)
+			return error;
 	}
-	return error;
+	return result;
 }
 
 int extract_files(const struct run *run, const char *directory, FILE *out,
-		  struct diag *diag)
+		  struct findings *more, struct diag *diag)
 {
 	struct extraction extraction = { .directory = directory, .out = out };
 	int error;
@@ -233,7 +246,7 @@ int extract_files(const struct run *run, const char *directory, FILE *out,
 	if (extraction.root < 0)
 		return diag_set(diag, -errno, directory, DIAG_NO_OFFSET,
 				"cannot be opened: %s", strerror(errno));
-	error = extract_all(&extraction, run, diag);
+	error = extract_all(&extraction, run, more, diag);
 	if (error == -ENOMEM && !diag->text[0])
 		diag_set(diag, error, run->trace_path, DIAG_NO_OFFSET,
 			 "out of memory");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 struct diag;
+struct findings;
 struct run;
 
 /**
@@ -19,9 +20,13 @@ struct run;
  * harm: nothing is written outside of @directory, no symbolic link below it is
  * followed, control characters do not get into names.
  *
- * Return: 0; negative errno with @diag filled: the rest was not written.
+ * A file that cannot be written does not keep the others from it.
+ *
+ * Return: 0; negative errno with @diag filled for the first file that could not
+ * be written, the others being added to @more; or for the whole: without
+ * memory, or with more than 64 GiB, what follows is not written.
  */
 int extract_files(const struct run *run, const char *directory, FILE *out,
-		  struct diag *diag);
+		  struct findings *more, struct diag *diag);
 
 #endif /* REPORT_EXTRACT_H */

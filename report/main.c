@@ -40,7 +40,7 @@ static void complain_more(const struct findings *findings)
 	for (size_t i = 0; i < findings->stored; i++)
 		complain(&findings->items[i]);
 	if (findings->count > findings->stored)
-		fprintf(stderr, PROGRAM ": and %zu more mistakes\n",
+		fprintf(stderr, PROGRAM ": and %zu more\n",
 			findings->count - findings->stored);
 }
 
@@ -137,14 +137,14 @@ static void remove_file(const char *path)
 }
 
 static int write_files(struct pipeline *pipeline, const char *trace,
-		       struct diag *diag)
+		       struct findings *more, struct diag *diag)
 {
 	const struct cli *cli = pipeline->cli;
 	char directory[4096];
 
 	report_directory(directory, sizeof(directory), pipeline, trace);
 	return extract_files(&pipeline->run, directory,
-			     cli->quiet ? NULL : stdout, diag);
+			     cli->quiet ? NULL : stdout, more, diag);
 }
 
 static int write_view(struct pipeline *pipeline, struct diag *diag)
@@ -188,6 +188,7 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 		      const struct trace_group *group, struct family *family)
 {
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
+	struct findings more = { 0 };
 	const char *trace = group->paths[0];
 	struct pipeline pipeline;
 	int status = pipeline_open(&pipeline, cli, spec, group->paths,
@@ -202,7 +203,7 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 	if (status == 0 && cli->mode == CLI_LIST)
 		digest_list(&pipeline, stdout);
 	if (status == 0 && cli->mode == CLI_EXTRACT)
-		status = write_files(&pipeline, trace, &diag);
+		status = write_files(&pipeline, trace, &more, &diag);
 	if (status == 0 && cli->mode == CLI_CHECK)
 		digest_check(&pipeline, stdout);
 	if (status == 0 && cli->mode == CLI_REPORT)
@@ -223,6 +224,7 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 			diag_set(&diag, status, trace, DIAG_NO_OFFSET, "%s",
 				 strerror(-status));
 		complain(&diag);
+		complain_more(&more);
 		result = refused ? STATUS_USAGE
 				 : failure_status(status, opened);
 	} else if (pipeline.run.damage.count ||
@@ -235,6 +237,7 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 	    (cli->mode == CLI_REPORT || cli->mode == CLI_VIEW) &&
 	    budgets_check(&pipeline, stderr))
 		result = worse(result, STATUS_BUDGET);
+	findings_done(&more);
 	pipeline_close(&pipeline);
 	memory_forgive();
 	return result;

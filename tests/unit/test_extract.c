@@ -62,6 +62,9 @@ static struct kept_file make_file(const char *name, const char *text)
 				   .source = text };
 }
 
+/* Failures but the first, of all extractions. */
+static struct findings more;
+
 static int extract(const struct kept_file *files, size_t count,
 		   struct diag *diag)
 {
@@ -70,7 +73,7 @@ static int extract(const struct kept_file *files, size_t count,
 				 .file_count = count };
 
 	*diag = (struct diag){ 0 };
-	return extract_files(&run, inside, NULL, diag);
+	return extract_files(&run, inside, NULL, &more, diag);
 }
 
 static void assert_content(const char *directory, const char *name,
@@ -193,12 +196,33 @@ static void test_failures(void **state)
 	assert_int_equal(extract(&longest, 1, &diag), -ENAMETOOLONG);
 }
 
+/* One that cannot be written, or read, does not keep the rest from it. */
+static void test_failures_of_some(void **state)
+{
+	struct kept_file files[] = { make_file("/some", "file"),
+				     make_file("/some/g", "file"),
+				     make_file("/before", "file"),
+				     make_file("/unreadable", NULL),
+				     make_file("/after", "file") };
+	struct diag diag;
+	size_t before = more.count;
+
+	(void)state;
+	assert_int_equal(extract(files, 5, &diag), -ENOTDIR);
+	assert_non_null(strstr(diag.file, "/some/g"));
+	assert_int_equal(more.count, before + 1);
+	assert_non_null(strstr(more.items[before].file, "/unreadable"));
+	assert_content(inside, "before", "file");
+	assert_content(inside, "after", "file");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_failures_of_some),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
