@@ -91,12 +91,19 @@ int kept_write(const struct kept *what, int fd, uint64_t off, uint64_t most)
 	return err;
 }
 
+/* Opening a device may do something, and a pipe's writer waits for a reader:
+   it is looked at first. */
 int kept_open(const char *path, bool follow, struct stat *ret)
 {
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	int fd = sys_open(path, follow ? flags : flags | O_NOFOLLOW, 0);
-	int err;
+	int err = follow ? sys_stat(path, ret) : sys_lstat(path, ret);
+	int fd;
 
+	if (!err && !S_ISREG(ret->st_mode) && !S_ISLNK(ret->st_mode))
+		err = -EINVAL;
+	if (err)
+		return err;
+	fd = sys_open(path, follow ? flags : flags | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
 	err = sys_fstat(fd, ret);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Names of generated code and files kept in the trace.  Started by kept.sh."""
+import ctypes
 import os
 import platform
 import re
@@ -350,6 +351,43 @@ def included_files():
         report("--extract", out, run.path)
         check_equal(content(out + two), want[two])
         run.done()
+    files.done()
+
+
+class Openings:
+    """Tells how often a file was opened."""
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        is_open = 0x20  # IN_OPEN
+        if libc.inotify_add_watch(self.fd, os.fsencode(path), is_open) < 0:
+            raise Skip("inotify")
+
+    def count(self):
+        """Since the last time."""
+        try:
+            return len(os.read(self.fd, 4096)) // 16
+        except BlockingIOError:
+            return 0
+
+
+@test
+def what_is_no_file_is_not_opened():
+    """A writer of the pipe would take it for a reader, a device may act."""
+    files = Files()
+    path = files.path("pipe.log")
+    os.mkfifo(path)
+    openings = Openings(path)
+    os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    if openings.count() != 1:
+        raise Skip("openings are not told")
+    run = Run(["basic"], env={"MEMORY_PROFILER_INCLUDE_FILE":
+                              files.path("*.log")})
+    check_equal((run.status, run.trace.files), (7, []))
+    check_equal(openings.count(), 0, "openings")
+    os.close(openings.fd)
+    run.done()
     files.done()
 
 
