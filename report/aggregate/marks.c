@@ -22,6 +22,7 @@ static const struct figure_column columns[] = {
 	{ "live_bytes", "Live bytes", "mark_live", CELL_BYTES },
 	{ "highest_bytes", "Highest", "phase_highest", CELL_BYTES },
 	{ "allocations", "Allocations", "phase_allocations", CELL_COUNT },
+	{ "own_allocations", "Of its thread", "phase_own", CELL_COUNT },
 	{ "thread", "Thread", NULL, CELL_ID },
 };
 
@@ -50,10 +51,12 @@ static uint64_t end_tick(const struct run *run, const struct run_mark *mark)
 					       : run->last_tick;
 }
 
+/* @number: of the run's marks. */
 static void add_row(struct table_maker *table, const struct scope *scope,
-		    const struct run_mark *mark)
+		    size_t number)
 {
 	const struct run *run = scope->run;
+	const struct run_mark *mark = &run->marks[number];
 	const struct moments *moments = engine_moments(scope->engine);
 	uint64_t end = end_tick(run, mark);
 	bool is_phase = mark->kind == RUN_MARK_PHASE;
@@ -79,6 +82,8 @@ static void add_row(struct table_maker *table, const struct scope *scope,
 	table_add(table, cell_or_none(cell_bytes(sums.highest_bytes),
 				      is_phase));
 	table_add(table, cell_or_none(cell_count(sums.allocations), is_phase));
+	table_add(table, cell_or_none(cell_count(moments_own(moments, number)),
+				      is_phase && mark->thread != 0));
 	table_add(table, cell_or_none(cell_id(mark->thread),
 				      mark->thread != 0));
 }
@@ -92,7 +97,7 @@ const struct figure *marks_table(const struct scope *scope, size_t limit)
 
 	table_init(&table, columns, COLUMN_COUNT);
 	for (size_t i = 0; i < count; i++)
-		add_row(&table, scope, &run->marks[i]);
+		add_row(&table, scope, i);
 	figure = table_finish(&table, scope, "markers", "Marks and phases");
 	if (figure && count < run->mark_count)
 		figure->caption = arena_printf(scope->arena,

@@ -8,6 +8,7 @@
 #include "report/core/stopwatch.h"
 #include "report/engine/ahead.h"
 #include "report/engine/chains.h"
+#include "report/engine/lane.h"
 #include "report/engine/merge.h"
 #include "report/engine/moments.h"
 #include "report/engine/peak.h"
@@ -20,19 +21,6 @@ enum { PROGRESS_EVENTS = 100000, RECORD_BATCH = 128 };
 
 /* How many events ahead memory is asked for, see look_ahead(). */
 enum { AHEAD_SLOTS = 24, AHEAD_BLOCKS = 16, AHEAD_GROUPS = 8 };
-
-/**
- * struct engine_lane - what must be remembered between two events of a thread
- * @last_alloc:   address that the previous event allocated, 0 if it was
- *                something else: a free of it now makes it temporary
- * @chain:        slot + 1 of the chain that the realloc under way continues, 0
- *                for none
- */
-struct engine_lane {
-	uint64_t last_alloc;
-	uint32_t thread;
-	uint32_t chain;
-};
 
 /* How a block came to its end; members as in struct record without `free_`. */
 struct block_end {
@@ -49,8 +37,7 @@ struct engine {
 	const struct run *run;
 	struct stacks *stacks;
 	struct stacks seen;
-	struct engine_lane *lanes;
-	size_t lane_count;
+	struct engine_lanes lanes;
 	struct live_table live;
 	struct groups groups;
 	struct levels levels;
@@ -59,9 +46,6 @@ struct engine {
 	struct peak peak;
 	struct engine_totals totals;
 	uint64_t tick; /* of the last span of events */
-	size_t mark;   /* number of run->marks at whose time, mark_tick, the
-			  next one is; UINT64_MAX after the last */
-	uint64_t mark_tick;
 	const struct engine_observer *observers;
 	size_t observer_count;
 	bool has_record_observer;
@@ -93,13 +77,11 @@ struct engine *engine_new(struct input *input, const struct run *run,
 	engine->run = run;
 	engine->stacks = stacks;
 	engine_look(engine);
-	engine->lane_count = input->format->lane_count(input);
-	engine->lanes = calloc(engine->lane_count + 1, sizeof(*engine->lanes));
-	if (!engine->lanes) {
-		free(engine);
-		return NULL;
-	}
-	return engine;
+	if (lanes_init(&engine->lanes, input) == 0)
+		return engine;
+	lanes_done(&engine->lanes);
+	free(engine);
+	return NULL;
 }
 
 void engine_free(struct engine *engine)
@@ -111,7 +93,7 @@ void engine_free(struct engine *engine)
 	chains_done(&engine->chains);
 	moments_done(&engine->moments);
 	peak_done(&engine->peak);
-	free(engine->lanes);
+	lanes_done(&engine->lanes);
 	free(engine);
 }
 
@@ -369,29 +351,6 @@ static int observe_begun(struct engine *engine, const struct live_block *block)
 	return status;
 }
 
-/* The next mark or number from number @from on; phases are none. */
-static void next_mark(struct engine *engine, size_t from)
-{
-	const struct run *run = engine->run;
-
-	while (from < run->mark_count &&
-	       run->marks[from].kind == RUN_MARK_PHASE)
-		from++;
-	engine->mark = from;
-	engine->mark_tick = from < run->mark_count ? run->marks[from].tick
-						   : UINT64_MAX;
-}
-
-/* Return: markers up to @tick, that is those of events and marks. */
-static uint64_t markers_until(struct engine *engine, uint64_t tick)
-{
-	while (tick >= engine->mark_tick && engine->mark_tick != UINT64_MAX) {
-		engine->totals.markers++;
-		next_mark(engine, engine->mark + 1);
-	}
-	return engine->totals.markers;
-}
-
 static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 			const struct event *event)
 {
@@ -430,8 +389,9 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	block->group = group;
 	block->thread = lane->thread;
 	block->call = event->call;
-	block->marker = (uint32_t)markers_until(engine, event->tick);
+	block->marker = (uint32_t)totals->markers;
 	block->chain = lane->chain;
+	lane->made++;
 	lane->last_alloc = event->addr;
 	lane->chain = 0;
 	note_allocation(engine, &engine->groups.items[group], event);
@@ -504,11 +464,29 @@ look_ahead(const struct engine *engine, const struct event *events, size_t left)
 	}
 }
 
+static struct moments_now moments_now(const struct engine *engine)
+{
+	return (struct moments_now){
+		.bytes = engine->totals.live_bytes,
+		.allocations = engine->totals.allocated_count,
+		.lanes = &engine->lanes,
+	};
+}
+
+/* Called where a mark or phase begins or ends up to @tick, so seldom. */
+static __attribute__((noinline)) void pass_moments(struct engine *engine,
+						   uint64_t tick)
+{
+	const struct moments_now now = moments_now(engine);
+
+	engine->totals.markers += moments_pass(&engine->moments, tick, &now);
+}
+
 static int handle_span(void *context, const struct event *events, size_t count,
 		       size_t lane_number)
 {
 	struct engine *engine = context;
-	struct engine_lane *lane = &engine->lanes[lane_number];
+	struct engine_lane *lane = &engine->lanes.items[lane_number];
 	struct engine_totals *totals = &engine->totals;
 	int status = 0;
 
@@ -524,9 +502,7 @@ static int handle_span(void *context, const struct event *events, size_t count,
 
 		look_ahead(engine, event, count - i);
 		if (event->tick >= engine->moments.next_tick)
-			moments_pass(&engine->moments, event->tick,
-				     totals->live_bytes,
-				     totals->allocated_count);
+			pass_moments(engine, event->tick);
 		if (event->kind == EVENT_ALLOC)
 			status = handle_alloc(engine, lane, event);
 		else if (event->kind == EVENT_FREE)
@@ -557,12 +533,8 @@ static int pass_begin(struct engine *engine)
 	peak_rise(&engine->peak);
 	engine->progress_due = 0;
 	engine->tick = 0;
-	next_mark(engine, 0);
 	engine_look(engine);
-	memset(engine->lanes, 0, engine->lane_count * sizeof(*engine->lanes));
-	for (size_t i = 0; i < engine->lane_count; i++)
-		engine->lanes[i].thread =
-			engine->input->format->lane_thread(engine->input, i);
+	lanes_begin(&engine->lanes, engine->input);
 	levels_init(&engine->levels, engine->run->first_tick,
 		    engine->run->last_tick);
 	engine->input->format->rewind(engine->input);
@@ -588,19 +560,19 @@ static int end_leaked(struct engine *engine, const struct live_block *block)
 /* What is still alive was leaked; the sums keep it. */
 static int pass_end(struct engine *engine)
 {
+	const struct moments_now now = moments_now(engine);
 	struct live_block *block = NULL;
 	int status = 0;
 
-	for (size_t i = 0; status == 0 && i < engine->lane_count; i++)
-		status = drop_chain(engine, &engine->lanes[i]);
+	for (size_t i = 0; status == 0 && i < engine->lanes.count; i++)
+		status = drop_chain(engine, &engine->lanes.items[i]);
 	while (status == 0 && (block = live_next(&engine->live, block)) != NULL)
 		status = end_leaked(engine, block);
 	if (status == 0)
 		status = show_records(engine);
 	chains_finish(&engine->chains);
 	levels_finish(&engine->levels);
-	moments_finish(&engine->moments, engine->totals.live_bytes,
-		       engine->totals.allocated_count);
+	engine->totals.markers += moments_finish(&engine->moments, &now);
 	groups_settle_peak(&engine->groups, engine->totals.peak_epoch);
 	return status;
 }

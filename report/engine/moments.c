@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/engine/lane.h"
 #include "report/event/run.h"
 
 static int by_tick(const void *a, const void *b)
@@ -38,11 +39,31 @@ static size_t fill_ticks(uint64_t *ticks, const struct run *run)
 	return distinct;
 }
 
+static int by_end(const void *a, const void *b, void *context)
+{
+	const struct run_mark *marks = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (marks[x].end_tick != marks[y].end_tick)
+		return marks[x].end_tick < marks[y].end_tick ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void fill_ends(struct moments *moments, const struct run *run)
+{
+	for (size_t i = 0; i < run->mark_count; i++)
+		if (run->marks[i].kind == RUN_MARK_PHASE)
+			moments->ends[moments->end_count++] = (uint32_t)i;
+	qsort_r(moments->ends, moments->end_count, sizeof(*moments->ends),
+		by_end, run->marks);
+}
+
 int moments_begin(struct moments *moments, const struct run *run)
 {
 	size_t room = 2 * run->mark_count + 1;
 
 	moments_done(moments);
+	moments->run = run;
 	if (!run->mark_count)
 		return 0;
 	moments->ticks = calloc(room, sizeof(*moments->ticks));
@@ -53,10 +74,14 @@ int moments_begin(struct moments *moments, const struct run *run)
 	moments->allocations =
 		calloc(moments->count, sizeof(*moments->allocations));
 	moments->highest = calloc(moments->count, 2 * sizeof(uint64_t));
-	if (!moments->bytes || !moments->allocations || !moments->highest) {
+	moments->own = calloc(run->mark_count, sizeof(*moments->own));
+	moments->ends = calloc(run->mark_count, sizeof(*moments->ends));
+	if (!moments->bytes || !moments->allocations || !moments->highest ||
+	    !moments->own || !moments->ends) {
 		moments_done(moments);
 		return -ENOMEM;
 	}
+	fill_ends(moments, run);
 	moments->next_tick = moments->ticks[0];
 	return 0;
 }
@@ -67,47 +92,89 @@ void moments_done(struct moments *moments)
 	free(moments->bytes);
 	free(moments->allocations);
 	free(moments->highest);
+	free(moments->own);
+	free(moments->ends);
 	*moments = (struct moments){
 		.next_tick = UINT64_MAX,
 		.level = UINT64_MAX,
 	};
 }
 
+static uint64_t made_by(const struct moments_now *now, uint32_t thread)
+{
+	return now->lanes && thread ? lanes_made_by(now->lanes, thread) : 0;
+}
+
+/* Marks and phases that begin at @tick, then phases that end at it.  Return: how
+   many are no phases. */
+static uint64_t pass_marks(struct moments *moments, uint64_t tick,
+			   const struct moments_now *now)
+{
+	const struct run *run = moments->run;
+	const struct run_mark *marks = run->marks;
+	uint64_t count = 0;
+
+	for (; moments->mark < run->mark_count &&
+	       marks[moments->mark].tick <= tick;
+	     moments->mark++) {
+		size_t i = moments->mark;
+
+		count += marks[i].kind != RUN_MARK_PHASE;
+		if (marks[i].kind == RUN_MARK_PHASE)
+			moments->own[i] = made_by(now, marks[i].thread);
+	}
+	for (; moments->ended < moments->end_count; moments->ended++) {
+		size_t i = moments->ends[moments->ended];
+
+		if (marks[i].end_tick > tick)
+			break;
+		moments->own[i] = made_by(now, marks[i].thread) -
+				  moments->own[i];
+	}
+	return count;
+}
+
 /* The next moment is over. */
-static void pass_one(struct moments *moments, uint64_t bytes,
-		     uint64_t allocations)
+static uint64_t pass_one(struct moments *moments,
+			 const struct moments_now *now)
 {
 	size_t i = moments->passed++;
 
 	if (i)
 		moments->highest[moments->count + i - 1] = moments->level;
-	moments->bytes[i] = bytes;
-	moments->allocations[i] = allocations;
-	moments->level = bytes;
+	moments->bytes[i] = now->bytes;
+	moments->allocations[i] = now->allocations;
+	moments->level = now->bytes;
 	moments->next_tick = i + 1 < moments->count ? moments->ticks[i + 1]
 						    : UINT64_MAX;
+	return pass_marks(moments, moments->ticks[i], now);
 }
 
-void moments_pass(struct moments *moments, uint64_t tick, uint64_t bytes,
-		  uint64_t allocations)
+uint64_t moments_pass(struct moments *moments, uint64_t tick,
+		      const struct moments_now *now)
 {
+	uint64_t marks = 0;
+
 	while (tick >= moments->next_tick && moments->next_tick != UINT64_MAX)
-		pass_one(moments, bytes, allocations);
+		marks += pass_one(moments, now);
+	return marks;
 }
 
-void moments_finish(struct moments *moments, uint64_t bytes,
-		    uint64_t allocations)
+uint64_t moments_finish(struct moments *moments,
+			const struct moments_now *now)
 {
 	size_t count = moments->count;
+	uint64_t marks = 0;
 
 	if (!count)
-		return;
+		return 0;
 	while (moments->passed < count)
-		pass_one(moments, bytes, allocations);
-	moments->highest[2 * count - 1] = bytes;
+		marks += pass_one(moments, now);
+	moments->highest[2 * count - 1] = now->bytes;
 	for (size_t i = count; i-- > 1;)
 		moments->highest[i] = higher(moments->highest[2 * i],
 					     moments->highest[2 * i + 1]);
+	return marks;
 }
 
 /* Return: the highest level from moment @from on to moment @to. */
@@ -152,4 +219,12 @@ struct moments_between moments_find(const struct moments *moments,
 		.allocations = moments->allocations[last] -
 			       moments->allocations[first],
 	};
+}
+
+uint64_t moments_own(const struct moments *moments, size_t mark)
+{
+	const struct run_mark *of = &moments->run->marks[mark];
+
+	return moments->own && of->end_tick >= of->tick ? moments->own[mark]
+							: 0;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct engine_lanes;
 struct run;
 
 /**
@@ -25,6 +26,11 @@ struct run;
  * @next_tick:   of the first that is not, UINT64_MAX if there is none
  * @level:       highest level since the last one that is over, UINT64_MAX
  *               before the first: nothing is higher
+ * @run:         its marks, @mark of which have come
+ * @own:         by mark: allocations of its own thread before it, of a phase that
+ *               is over those within it
+ * @ends:        phases by the time of their end, @end_count of them; @ended are
+ *               over
  *
  * Zero-initialised has nothing to free.
  */
@@ -37,20 +43,36 @@ struct moments {
 	size_t passed;
 	uint64_t next_tick;
 	uint64_t level;
+	const struct run *run;
+	size_t mark;
+	uint64_t *own;
+	uint32_t *ends;
+	size_t end_count;
+	size_t ended;
 };
 
-/* Before the first event; what was there is freed.  @run: not kept.  Cost: of
-   sorting its marks.  Return: 0 or -ENOMEM. */
+/* Before the first event; what was there is freed.  @run: borrowed, its marks in
+   the order of their times.  Cost: of sorting the ends of phases.  Return: 0 or
+   -ENOMEM. */
 int moments_begin(struct moments *moments, const struct run *run);
 void moments_done(struct moments *moments);
 
-/* Moments up to @tick are over, with @bytes live and @allocations made. */
-void moments_pass(struct moments *moments, uint64_t tick, uint64_t bytes,
-		  uint64_t allocations);
+/* How things stand: requested bytes that are live, allocations made; @lanes,
+   which may be NULL, say by which threads. */
+struct moments_now {
+	uint64_t bytes;
+	uint64_t allocations;
+	const struct engine_lanes *lanes;
+};
 
-/* After the last event: moments that no event came after are over too. */
-void moments_finish(struct moments *moments, uint64_t bytes,
-		    uint64_t allocations);
+/* Moments up to @tick are over.  Return: how many marks and numbers, which phases
+   are not, came by. */
+uint64_t moments_pass(struct moments *moments, uint64_t tick,
+		      const struct moments_now *now);
+
+/* The same of those that no event came after, at the end. */
+uint64_t moments_finish(struct moments *moments,
+			const struct moments_now *now);
 
 /* The level from now on; ticks must not fall. */
 static inline void moments_set(struct moments *moments, uint64_t bytes)
@@ -75,5 +97,9 @@ struct moments_between {
  */
 struct moments_between moments_find(const struct moments *moments,
 				    uint64_t from, uint64_t to);
+
+/* Return: allocations that the thread of phase number @mark of the run's marks made
+   within it; 0 if it is not known which that was. */
+uint64_t moments_own(const struct moments *moments, size_t mark);
 
 #endif /* REPORT_ENGINE_MOMENTS_H */

@@ -77,6 +77,9 @@ const struct definition definitions[] = {
 	{ "phase_allocations", "Allocations within a phase",
 	  "Made by all threads from the phase's beginning to its end; a realloc "
 	  "is one." },
+	{ "phase_own", "Of its thread, within a phase",
+	  "Those of a phase's allocations that the thread which gave the "
+	  "phase made." },
 	{ "bin_allocations", "Allocations in the bin",
 	  "Allocations made within the bin; a realloc is one." },
 	{ "bin_deallocations", "Blocks ended in the bin",

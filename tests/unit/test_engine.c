@@ -18,6 +18,7 @@
 #include "report/core/diag.h"
 #include "report/engine/engine.h"
 #include "report/engine/merge.h"
+#include "report/engine/lane.h"
 #include "report/engine/moments.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
@@ -642,6 +643,7 @@ struct step {
 	uint64_t tick;
 	uint64_t bytes;
 	uint64_t allocations;
+	uint32_t thread; /* that makes one here */
 };
 
 /* What moments_find() must say of @mark, from all @steps. */
@@ -666,9 +668,36 @@ static struct moments_between look_at(const struct run_mark *mark,
 	return found;
 }
 
+/* The same of moments_own(). */
+static uint64_t count_own(const struct run_mark *mark, const struct step *steps,
+			  size_t count)
+{
+	uint64_t own = 0;
+
+	for (size_t i = 0; i < count; i++)
+		own += steps[i].thread == mark->thread &&
+		       steps[i].tick >= mark->tick &&
+		       steps[i].tick < mark->end_tick;
+	return own;
+}
+
+static int by_tick(const void *a, const void *b)
+{
+	const struct run_mark *x = a, *y = b;
+
+	return (x->tick > y->tick) - (x->tick < y->tick);
+}
+
 static void moments_are_exact(void **state)
 {
 	enum { MARKS = 37, STEPS = 200, ROUNDS = 50 };
+	/* Thread 2 has two lanes. */
+	struct engine_lane items[LANES] = {
+		{ .thread = 2 }, { .thread = 1 }, { .thread = 2 }, { .thread = 3 },
+	};
+	uint32_t order[LANES] = { 1, 0, 2, 3 };
+	const struct engine_lanes lanes = { items, LANES, order };
+	struct moments_now now = { .lanes = &lanes };
 	struct moments moments = { 0 };
 	struct run_mark marks[MARKS];
 	struct step steps[STEPS];
@@ -676,33 +705,49 @@ static void moments_are_exact(void **state)
 
 	(void)state;
 	for (size_t round = 0; round < ROUNDS; round++) {
-		uint64_t tick = 20, bytes = 0;
+		uint64_t tick = 20, came = 0, no_phases = 0;
 
+		now.bytes = 0;
 		run.mark_count = 1 + random_below(MARKS);
 		for (size_t i = 0; i < run.mark_count; i++) {
-			marks[i].kind = RUN_MARK_PHASE;
+			marks[i].kind = random_below(4) ? RUN_MARK_PHASE
+							: RUN_MARK_TEXT;
+			marks[i].thread = (uint32_t)(1 + random_below(4));
 			marks[i].tick = random_below(300);
 			marks[i].end_tick =
 				random_below(5)
 					? marks[i].tick + random_below(99)
 					: UINT64_MAX;
+			no_phases += marks[i].kind != RUN_MARK_PHASE;
 		}
+		qsort(marks, run.mark_count, sizeof(*marks), by_tick);
 		assert_int_equal(moments_begin(&moments, &run), 0);
 		for (size_t i = 0; i < STEPS; i++) {
+			size_t lane = random_below(LANES);
+
 			tick += random_below(3);
+			now.allocations = i;
 			if (tick >= moments.next_tick)
-				moments_pass(&moments, tick, bytes, i);
-			bytes = random_below(1000);
-			moments_set(&moments, bytes);
-			steps[i] = (struct step){ tick, bytes, i };
+				came += moments_pass(&moments, tick, &now);
+			now.bytes = random_below(1000);
+			moments_set(&moments, now.bytes);
+			steps[i] = (struct step){ tick, now.bytes, i,
+						  items[lane].thread };
+			items[lane].made++;
 		}
-		moments_finish(&moments, bytes, STEPS);
+		now.allocations = STEPS;
+		came += moments_finish(&moments, &now);
+		assert_int_equal(came, no_phases);
 		for (size_t i = 0; i < run.mark_count; i++) {
 			struct moments_between is = moments_find(
 				&moments, marks[i].tick, marks[i].end_tick);
 			struct moments_between must =
 				look_at(&marks[i], steps, STEPS);
 
+			if (marks[i].kind != RUN_MARK_PHASE)
+				continue;
+			assert_int_equal(moments_own(&moments, i),
+					 count_own(&marks[i], steps, STEPS));
 			assert_int_equal(is.bytes, must.bytes);
 			assert_int_equal(is.highest_bytes, must.highest_bytes);
 			assert_int_equal(is.allocations, must.allocations);
@@ -710,9 +755,9 @@ static void moments_are_exact(void **state)
 	}
 	run.mark_count = 0;
 	assert_int_equal(moments_begin(&moments, &run), 0);
-	moments_pass(&moments, UINT64_MAX, 1, 1);
+	moments_pass(&moments, UINT64_MAX, &now);
 	moments_set(&moments, 1);
-	moments_finish(&moments, 1, 1);
+	moments_finish(&moments, &now);
 	assert_int_equal(moments_find(&moments, 0, UINT64_MAX).allocations, 0);
 	moments_done(&moments);
 }
