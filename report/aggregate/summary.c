@@ -444,6 +444,9 @@ const char *summary_trace_text(const struct scope *scope)
 		return "as it is now: the program still runs";
 	if (run->events_lost || run->end == RUN_END_MISSING)
 		return "incomplete, see the report's head";
+	if (run->end == RUN_END_EXEC)
+		return "up to where the program replaced itself; "
+		       "memprof-record --children traces what it became, too";
 	if (!(off > 0))
 		return "complete";
 	units_format_seconds(text, sizeof(text), off);

@@ -191,11 +191,13 @@ def thread():
                   string("app")))
 
 
-def end(count, is_last=True, tick=0):
+def end(count, is_last=True, tick=0, program=""):
     how, status, tick = (1, 3, END) if is_last else (8, -1, tick)
+    if program:
+        how, status = 6, -1
     return chunk(8, struct.pack("<IiQQQQQQ", how, status, tick, tick,
                                 REALTIME + tick - START, count, 0, 9 << 20) +
-                 string(""), first=tick)
+                 string(program), first=tick)
 
 
 def piece(index, has_gap):
@@ -230,6 +232,7 @@ def main():
                         "1: those from 5.0 to 6.0, 2: those from 7.0 on")
     parser.add_argument("--gap", action="store_true",
                         help="the process ran unrecorded before the piece")
+    parser.add_argument("--exec", default="", help="what it becomes at the end")
     options = parser.parse_args()
     major, minor = map(int, options.version.split("."))
     e = events(PIECES[options.piece])
@@ -242,7 +245,7 @@ def main():
                   module(2, 0, LIB, 0x10000, "/opt/app/lib/libparse.so.1") +
                   chunk(2, e.data, 1, START, e.tick, e.count) +
                   (marks() if options.marks else b"") +
-                  end(e.count, is_last, e.tick))
+                  end(e.count, is_last, e.tick, options.exec))
 
 
 if __name__ == "__main__":

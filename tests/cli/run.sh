@@ -100,6 +100,7 @@ make_inputs() {
 	cd "$work" || exit 1
 	python3 "$root/tests/cli/make_trace.py" t.dat
 	python3 "$root/tests/cli/make_trace.py" --marks marks.dat
+	python3 "$root/tests/cli/make_trace.py" --exec /bin/next exec.dat
 	for piece in 0 1 2; do
 		python3 "$root/tests/cli/make_trace.py" --piece $piece p$piece.dat
 	done
@@ -237,6 +238,7 @@ test_pieces() {
 	status 0 "! grep -q 'Recording was off' missing/index.html"
 	expect pieces-gap "memprof-report --as summary p0.dat gap1.dat |
 		sed -n '/\"completeness\"/,/ ]/p'"
+	expect exec-digest "memprof-report -o exec exec.dat | grep -E 'ended|trace '"
 	expect two-runs memprof-report --as tree p0.dat t.dat
 	status 0 "memprof-report --quiet -o pieces p0.dat p1.dat p2.dat && test -s pieces/index.html"
 	status 0 "memprof-report --quiet -o runs p0.dat p1.dat p2.dat t.dat &&
