@@ -39,7 +39,14 @@ extern bool clock_is_tsc;
    first event. */
 extern bool clock_is_shared;
 
-/* Chooses the clock.  System calls: open, read, close. */
+/*
+ * The C library's own clock_gettime(), which asks the vDSO; a system call
+ * before clock_init().
+ */
+extern int (*clock_read)(clockid_t id, struct timespec *ret);
+
+/* Chooses the clock.  Inside the guard.  Locks: the loader's.  System calls:
+   open, read, close. */
 void clock_init(void);
 
 /* Return: the clock @id in nanoseconds; the vDSO answers. */
@@ -47,7 +54,7 @@ static inline uint64_t clock_read_ns(clockid_t id)
 {
 	struct timespec ts = {0};
 
-	clock_gettime(id, &ts);
+	clock_read(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 

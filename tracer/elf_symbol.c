@@ -7,60 +7,60 @@
 
 enum {
 	CHAIN_MAX = 1 << 20, /* longer than any that a linker makes */
+	OLD_VERSION = 0x8000,
 };
 
 /**
  * struct tables - a module's, as its dynamic section says
  * @gnu_hash, @hash: one of them is enough
+ * @versions: by symbol, or NULL
  */
 struct tables {
 	const ElfW(Sym) *symbols;
 	const char *names;
 	const uint32_t *gnu_hash;
 	const uint32_t *hash;
+	const ElfW(Versym) * versions;
 };
 
 /* glibc makes most entries addresses, but not where the section cannot be
    written to.  Safety: pure. */
-static const void *get_address(const struct dl_phdr_info *info,
-			       const ElfW(Dyn) * entry)
+static const void *get_address(uintptr_t bias, const ElfW(Dyn) * entry)
 {
 	uintptr_t value = entry->d_un.d_ptr;
 
-	return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr
-						      : value);
+	return (const void *)(value < bias ? value + bias : value);
 }
 
 /* Safety: the module stays mapped.  Return: whether symbols can be looked up. */
-static bool find_tables(const struct dl_phdr_info *info, struct tables *ret)
+static bool find_tables(uintptr_t bias, const ElfW(Dyn) * entry,
+			struct tables *ret)
 {
-	const ElfW(Dyn) *entry = NULL;
-
 	*ret = (struct tables){0};
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			entry = (const void *)(info->dlpi_addr +
-					       info->dlpi_phdr[i].p_vaddr);
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_SYMTAB)
-			ret->symbols = get_address(info, entry);
+			ret->symbols = get_address(bias, entry);
 		else if (entry->d_tag == DT_STRTAB)
-			ret->names = get_address(info, entry);
+			ret->names = get_address(bias, entry);
 		else if (entry->d_tag == DT_GNU_HASH)
-			ret->gnu_hash = get_address(info, entry);
+			ret->gnu_hash = get_address(bias, entry);
 		else if (entry->d_tag == DT_HASH)
-			ret->hash = get_address(info, entry);
+			ret->hash = get_address(bias, entry);
+		else if (entry->d_tag == DT_VERSYM)
+			ret->versions = get_address(bias, entry);
 	}
 	return ret->symbols && ret->names && (ret->gnu_hash || ret->hash);
 }
 
-/* Safety: as elf_symbol_find(). */
+/* Versions that are only there for programs linked long ago do not count.
+   Safety: as elf_symbol_find(). */
 static bool is_named(const struct tables *tables, uint32_t index,
 		     const char *name)
 {
 	const ElfW(Sym) *symbol = &tables->symbols[index];
 
 	return symbol->st_shndx != SHN_UNDEF &&
+	       !(tables->versions && tables->versions[index] & OLD_VERSION) &&
 	       strcmp(tables->names + symbol->st_name, name) == 0;
 }
 
@@ -128,20 +128,43 @@ static uint32_t find_sysv(const struct tables *tables, const char *name)
 	return 0;
 }
 
-uintptr_t elf_symbol_find(const struct dl_phdr_info *info, const char *name,
-			  size_t bytes)
+/* Safety: as elf_symbol_find().  Return: what is called @name, or NULL. */
+static const ElfW(Sym) * find_symbol(uintptr_t bias, const ElfW(Dyn) * dynamic,
+				     const char *name)
 {
-	const ElfW(Sym) *symbol;
 	struct tables tables;
 	uint32_t index;
 
-	if (!find_tables(info, &tables))
-		return 0;
+	if (!find_tables(bias, dynamic, &tables))
+		return NULL;
 	index = tables.gnu_hash ? find_gnu(&tables, name)
 				: find_sysv(&tables, name);
-	symbol = &tables.symbols[index];
-	if (!index || ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT ||
+	return index ? &tables.symbols[index] : NULL;
+}
+
+uintptr_t elf_symbol_find(const struct dl_phdr_info *info, const char *name,
+			  size_t bytes)
+{
+	const ElfW(Dyn) *dynamic = NULL;
+	const ElfW(Sym) * symbol;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const void *)(info->dlpi_addr +
+						 info->dlpi_phdr[i].p_vaddr);
+	symbol = find_symbol(info->dlpi_addr, dynamic, name);
+	if (!symbol || ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT ||
 	    symbol->st_size < bytes)
 		return 0;
 	return info->dlpi_addr + symbol->st_value;
+}
+
+uintptr_t elf_symbol_find_function(const struct link_map *map,
+				   const char *name)
+{
+	const ElfW(Sym) *symbol = find_symbol(map->l_addr, map->l_ld, name);
+
+	if (!symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
+		return 0;
+	return map->l_addr + symbol->st_value;
 }

@@ -21,4 +21,8 @@
 uintptr_t elf_symbol_find(const struct dl_phdr_info *info, const char *name,
 			  size_t bytes);
 
+/* The same for the function that it exports as @name. */
+uintptr_t elf_symbol_find_function(const struct link_map *map,
+				   const char *name);
+
 #endif /* TRACER_ELF_SYMBOL_H */

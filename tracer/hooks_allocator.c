@@ -13,6 +13,7 @@
 #include "tracer/hooks_allocator.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "tracer/allocators.h"
 #include "tracer/clock.h"
@@ -116,7 +117,7 @@ static struct event_block get_block(const struct call *call, uintptr_t p)
 
 	block.kind = get_kind(call->site->form->deed, block.align);
 	if (block.kind == TRACE_EVENT_MEMALIGN && !block.align)
-		block.align = (size_t)sysconf(_SC_PAGESIZE);
+		block.align = getauxval(AT_PAGESZ);
 	if (call->site->form->deed == COPIES)
 		block.size = strlen((const char *)p) + 1;
 	block.usable = ask_usable(call->site->family->usable, p);

@@ -16,6 +16,7 @@
 
 #include "tracer/cfi_registered.h"
 #include "tracer/compiler.h"
+#include "tracer/libc.h"
 #include "tracer/real.h"
 #include "tracer/rules.h"
 #include "tracer/tls.h"
@@ -33,13 +34,13 @@ HOOK void __deregister_frame(void *begin);
 /* Safety: inside the guard.  In what the module @name loaded, if it is. */
 static void *find_behind(const char *module, const char *name)
 {
-	void *handle = dlopen(module, RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = libc_dlopen(module, RTLD_LAZY | RTLD_NOLOAD);
 	void *found;
 
 	if (!handle)
 		return NULL;
 	found = dlsym(handle, name);
-	dlclose(handle);
+	libc_dlclose(handle);
 	return found;
 }
 

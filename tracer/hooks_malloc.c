@@ -15,6 +15,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
@@ -227,10 +228,10 @@ HOOK void *memalign(size_t align, size_t size)
 	return p;
 }
 
-/* Safety: system-call free.  Return: the page size. */
+/* Safety: pure.  Return: the page size. */
 static size_t get_page_bytes(void)
 {
-	return (size_t)getpagesize();
+	return getauxval(AT_PAGESZ);
 }
 
 HOOK void *valloc(size_t size)

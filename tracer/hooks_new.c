@@ -20,6 +20,7 @@
 #include "tracer/compiler.h"
 #include "tracer/event.h"
 #include "tracer/heap.h"
+#include "tracer/libc.h"
 #include "tracer/hooks_new.h"
 #include "tracer/modules.h"
 #include "tracer/real.h"
@@ -107,11 +108,11 @@ static bool is_own_code(uintptr_t pc)
 static void *find_through(const struct link_map *map, const char *name)
 {
 	uintptr_t guard = tls_enter_internal();
-	void *library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	void *library = libc_dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	void *p = library ? dlsym(library, name) : NULL;
 
 	if (library)
-		dlclose(library);
+		libc_dlclose(library);
 	tls_leave_internal(guard);
 	return p;
 }

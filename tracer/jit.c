@@ -9,9 +9,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/elf_symbol.h"
 #include "tracer/kept.h"
+#include "tracer/libc.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/piece.h"
@@ -52,7 +54,7 @@ static struct timespec started; /* on the clock of files */
 void jit_init(void)
 {
 	/* Files are stamped with the time of the last timer interrupt. */
-	clock_gettime(CLOCK_REALTIME_COARSE, &started);
+	clock_read(CLOCK_REALTIME_COARSE, &started);
 }
 
 /* --- objects -------------------------------------------------------------- */
@@ -109,7 +111,7 @@ void jit_find(void)
 	if (!spinlock_try(&objects.lock))
 		return;
 	objects.count = 0;
-	dl_iterate_phdr(find_descriptor, NULL);
+	libc_dl_iterate_phdr(find_descriptor, NULL);
 	spinlock_give(&objects.lock);
 }
 

@@ -17,6 +17,7 @@
 #include "tracer/encode.h"
 #include "tracer/heap.h"
 #include "tracer/jit.h"
+#include "tracer/libc.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/output_name.h"
@@ -377,7 +378,7 @@ static void keep_files(void)
 {
 	static struct binary binary; /* not on the program's stack */
 
-	while (dl_iterate_phdr(take_unkept, &binary))
+	while (libc_dl_iterate_phdr(take_unkept, &binary))
 		binaries_keep(&binary);
 }
 
@@ -417,11 +418,11 @@ static void scan_locked(uint64_t dirty_tick)
 		scan.load_tick = now;
 	}
 	modules.round++;
-	dl_iterate_phdr(mark_one, &scan);
+	libc_dl_iterate_phdr(mark_one, &scan);
 	if (scan.changed) {
 		drop_unseen(dirty_tick ? dirty_tick : now);
 		if (scan.fresh)
-			dl_iterate_phdr(add_one, &scan);
+			libc_dl_iterate_phdr(add_one, &scan);
 		if (scan.fresh && options.binaries)
 			keep_files();
 		jit_find();

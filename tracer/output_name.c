@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "tracer/clock.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
 
@@ -34,7 +35,7 @@ static void add_time(struct text *out)
 {
 	struct timespec ts = {0};
 
-	clock_gettime(CLOCK_REALTIME, &ts);
+	clock_read(CLOCK_REALTIME, &ts);
 	text_add_int(out, ts.tv_sec);
 }
 

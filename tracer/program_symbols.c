@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tracer/libc.h"
 #include "tracer/sys.h"
 
 /**
@@ -150,7 +151,7 @@ void program_symbols_visit(void (*visit)(const struct program_symbol *))
 	const ElfW(Ehdr) * header;
 	const ElfW(Shdr) *sections, *table;
 
-	dl_iterate_phdr(take_first, &image);
+	libc_dl_iterate_phdr(take_first, &image);
 	if (!image.headers || !map_file(&image))
 		return;
 	header = (const void *)image.file;

@@ -3,11 +3,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "tracer/compiler.h"
+#include "tracer/elf_symbol.h"
+#include "tracer/libc.h"
 #include "tracer/tls.h"
 
 #if defined(__x86_64__)
@@ -23,7 +23,6 @@
 
 enum {
 	CHUNKS_TO_CHECK = 64,
-	HEAD_BYTES = 4096, /* of an object, surely mapped: its first page */
 };
 
 struct real real;
@@ -39,61 +38,19 @@ void *real_find(const char *name)
 	return p;
 }
 
-/**
- * struct object - where a loaded one lies; empty when it is not known
- */
-struct object {
-	uintptr_t start;
-	size_t bytes;
-};
-
-/*
- * dladdr() looks at all symbols of an object, and there are a dozen addresses
- * to be told apart at the start: one call for each object is enough.
- *
- * Safety: inside the guard.  @p may be NULL.
- */
-static struct object find_object(const void *p)
-{
-	const ElfW(Ehdr) *head;
-	const ElfW(Phdr) *segment;
-	uintptr_t first = UINTPTR_MAX, end = 0;
-	Dl_info info;
-
-	if (!p || !dladdr(p, &info))
-		return (struct object){0};
-	head = info.dli_fbase;
-	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    head->e_phoff + head->e_phnum * sizeof(*segment) > HEAD_BYTES)
-		return (struct object){0};
-	segment = (const void *)((const char *)head + head->e_phoff);
-	for (int i = 0; i < head->e_phnum; i++) {
-		if (segment[i].p_type != PT_LOAD)
-			continue;
-		if (segment[i].p_vaddr < first)
-			first = segment[i].p_vaddr;
-		if (segment[i].p_vaddr + segment[i].p_memsz > end)
-			end = segment[i].p_vaddr + segment[i].p_memsz;
-	}
-	return (struct object){(uintptr_t)head, end - first};
-}
-
-/* Safety: pure. */
-static bool is_in(const struct object *object, const void *p)
-{
-	return (uintptr_t)p - object->start < object->bytes;
-}
-
 /*
  * malloc_usable_size of one allocator must not be asked about blocks of
- * another: take it only from the object that malloc comes from.
+ * another: take it only from the object that malloc comes from.  A sanitizer's
+ * must not be called while the sanitizer starts, when it already allocates.
  */
 static void check_usable_size(void)
 {
-	struct object object = find_object((void *)(uintptr_t)real.malloc);
+	const struct link_map *map = libc_map_of((void *)(uintptr_t)real.malloc,
+						 &real.malloc_base);
 
-	real.malloc_base = (void *)object.start;
-	if (!is_in(&object, (void *)(uintptr_t)real.usable_size))
+	if (!map ||
+	    libc_map_of((void *)(uintptr_t)real.usable_size, NULL) != map ||
+	    elf_symbol_find_function(map, "__sanitizer_get_allocated_size"))
 		real.usable_size = NULL;
 }
 
@@ -103,10 +60,10 @@ static void check_usable_size(void)
  *
  * Safety: inside the guard, all functions found.
  */
-static bool is_glibc(const struct object *libc)
+static bool is_glibc(void)
 {
 	return IS_X86_64 && real.usable_size &&
-	       is_in(libc, (void *)(uintptr_t)real.malloc);
+	       libc_has((void *)(uintptr_t)real.malloc);
 }
 
 COLD size_t real_ask_usable(void *p)
@@ -133,19 +90,17 @@ COLD size_t real_ask_usable(void *p)
  *
  * Safety: inside the guard.
  */
-static void *find_allocator(const struct object *libc, const char *name,
-			    const char *version)
+static void *find_allocator(const char *name, const char *version)
 {
 	void *p = dlsym(RTLD_NEXT, name);
-	void *versioned = is_in(libc, p) ? dlvsym(RTLD_NEXT, name, version)
-					 : NULL;
+	void *versioned = p && libc_has(p) ? dlvsym(RTLD_NEXT, name, version)
+					     : NULL;
 
 	return versioned ? versioned : p;
 }
 
 #define FIND_ALLOCATOR(member, name, version) \
-	(*(void **)(void *)&real.member = \
-	     find_allocator(&libc, (name), (version)))
+	(*(void **)(void *)&real.member = find_allocator((name), (version)))
 
 #define FIND(member, name) \
 	(*(void **)(void *)&real.member = dlsym(RTLD_NEXT, (name)))
@@ -153,9 +108,6 @@ static void *find_allocator(const struct object *libc, const char *name,
 /* Safety: inside the guard. */
 static void find_all(void)
 {
-	struct object libc =
-	    find_object(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
-
 	FIND_ALLOCATOR(calloc, "calloc", VERSION_FIRST);
 	FIND_ALLOCATOR(malloc, "malloc", VERSION_FIRST);
 	FIND_ALLOCATOR(realloc, "realloc", VERSION_FIRST);
@@ -196,7 +148,7 @@ static void find_all(void)
 	FIND(wait4, "wait4");
 	FIND(waitid, "waitid");
 	check_usable_size();
-	real.chunks_to_check = is_glibc(&libc) ? CHUNKS_TO_CHECK : 0;
+	real.chunks_to_check = is_glibc() ? CHUNKS_TO_CHECK : 0;
 }
 
 bool real_resolve(void)
@@ -210,6 +162,7 @@ bool real_resolve(void)
 	if (atomic_flag_test_and_set(&resolving))
 		return false;
 	guard = tls_enter_internal();
+	libc_resolve();
 	find_all();
 	tls_leave_internal(guard);
 	atomic_thread_fence(memory_order_release);

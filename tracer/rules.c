@@ -5,6 +5,7 @@
 
 #include "tracer/cfi.h"
 #include "tracer/cfi_debug.h"
+#include "tracer/libc.h"
 #include "tracer/pool.h"
 
 enum {
@@ -240,7 +241,7 @@ COLD void rules_sync(void)
 	uint32_t generation = modules_loader.generation;
 	uint64_t counters[2] = {0};
 
-	dl_iterate_phdr(read_counters, counters);
+	libc_dl_iterate_phdr(read_counters, counters);
 	if (counters[0] != synced_adds || counters[1] != synced_subs) {
 		cfi_debug_forget();
 		forget_all();

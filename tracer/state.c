@@ -16,6 +16,7 @@
 #include "tracer/helper.h"
 #include "tracer/hooks_new.h"
 #include "tracer/jit.h"
+#include "tracer/libc.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
 #include "tracer/modules.h"
@@ -421,7 +422,7 @@ static void on_thread_end(void *arg)
 		return;
 	guard = tls_enter_internal();
 	if (++tls.key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(end_key, &tls);
+		libc_pthread_setspecific(end_key, &tls);
 	else
 		thread_release(tls.thread);
 	tls_leave_internal(guard);
@@ -434,7 +435,7 @@ void state_thread_started(void)
 	if (!end_key_valid)
 		return;
 	guard = tls_enter_internal();
-	pthread_setspecific(end_key, &tls);
+	libc_pthread_setspecific(end_key, &tls);
 	tls_leave_internal(guard);
 }
 
@@ -458,10 +459,10 @@ __attribute__((constructor(101))) static void start_up(void)
 		allocators_init();
 		unwind_init();
 		end_key_valid =
-		    pthread_key_create(&end_key, on_thread_end) == 0;
+		    libc_pthread_key_create(&end_key, on_thread_end) == 0;
 		if (tls.thread && end_key_valid)
-			pthread_setspecific(end_key, &tls);
-		on_exit(at_exit, NULL);
+			libc_pthread_setspecific(end_key, &tls);
+		libc_on_exit(at_exit, NULL);
 		__cxa_at_quick_exit(at_quick_exit_, NULL);
 		pthread_atfork(before_fork, after_fork_in_parent,
 			       after_fork_in_child);

@@ -14,7 +14,7 @@
  *
  * A program can have functions by the names of libunwind's, such as those of
  * another version.  The calls from one part of it to another would end there,
- * and are pointed back.
+ * and are pointed back; those to the C library, too.
  */
 #include "tracer/unwind.h"
 
@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "tracer/compiler.h"
+#include "tracer/libc.h"
 #include "tracer/log.h"
 
 int (*unwind_libunwind)(void **buffer, int size);
@@ -105,7 +106,14 @@ static const struct {
     {"pipe2", (uintptr_t)no_pipe2},       {"read", (uintptr_t)safe_read},
     {"syscall", (uintptr_t)safe_syscall}, {"write", (uintptr_t)safe_write},
     {"mmap", (uintptr_t)own_mmap},        {"munmap", (uintptr_t)own_munmap},
+    {"memchr", (uintptr_t)memchr},        {"memcpy", (uintptr_t)memcpy},
+    {"memmove", (uintptr_t)memmove},      {"memset", (uintptr_t)memset},
+    {"strcmp", (uintptr_t)strcmp},        {"strlen", (uintptr_t)strlen},
+    {"strrchr", (uintptr_t)strrchr},
 };
+
+/* The tracer's own hooks, whose memory is then not the program's. */
+static const char *const hooked[] = {"malloc", "free", "calloc", "realloc"};
 
 /* Safety: constructor.  Points one import elsewhere. */
 static void redirect(uintptr_t *slot, uintptr_t target)
@@ -118,14 +126,17 @@ static void redirect(uintptr_t *slot, uintptr_t target)
 	*slot = target;
 }
 
-/* Safety: pure.  Return: where calls of @name have to go, 0 for most. */
+/* Safety: constructor.  Return: where calls of @name have to go, or 0. */
 static uintptr_t find_target(const char *name)
 {
 	for (size_t i = 0; i < sizeof(redirections) / sizeof(redirections[0]);
 	     i++)
 		if (strcmp(name, redirections[i].name) == 0)
 			return redirections[i].target;
-	return 0;
+	for (size_t i = 0; i < sizeof(hooked) / sizeof(hooked[0]); i++)
+		if (strcmp(name, hooked[i]) == 0)
+			return 0;
+	return libc_function(name);
 }
 
 /**
@@ -172,12 +183,13 @@ static void redirect_table(const struct link_map *map,
 	for (size_t i = 0; rela && i < bytes / sizeof(*rela); i++) {
 		const ElfW(Sym) *symbol =
 		    &imports->symbols[rela[i].r_info >> 32];
-		uintptr_t target = find_target(imports->strings +
-					       symbol->st_name);
 		unsigned type = symbol->st_info & 0xf;
+		uintptr_t target = 0;
 
-		if (symbol->st_shndx != SHN_UNDEF &&
-		    (type == STT_FUNC || type == STT_OBJECT))
+		if (symbol->st_shndx == SHN_UNDEF)
+			target = find_target(imports->strings +
+					     symbol->st_name);
+		else if (type == STT_FUNC || type == STT_OBJECT)
 			target = map->l_addr + symbol->st_value +
 				 (uintptr_t)rela[i].r_addend;
 		if (target)
@@ -188,7 +200,7 @@ static void redirect_table(const struct link_map *map,
 
 void unwind_init(void)
 {
-	void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+	void *library = libc_dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
 	struct link_map *map = NULL;
 	struct imports imports;
 	void *entry;

@@ -26,6 +26,9 @@ build_c -shared -fPIC -o "$out/nesting.so" "$src/nesting.c" -ldl
 for name in edges ordeal filtered namespaces; do
   build_c -Wno-use-after-free -o "$out/$name" "$src/$name.c" -ldl
 done
+if [ "$(uname -m)" = x86_64 ]; then
+  build_c -rdynamic -o "$out/own_libc" "$src/own_libc.c"
+fi
 build_cxx -o "$out/moments" "$src/moments.cpp" "$out/libearly.so" \
   -Wl,-rpath,"$out"
 
@@ -64,6 +67,17 @@ if has_library -ltcmalloc_minimal; then
   build_cxx -fsized-deallocation -o "$out/cxx_shared_tcmalloc_minimal" \
     "$src/operators.cpp" -ltcmalloc_minimal
 fi
+# The runtimes of gcc's sanitizers are libraries, but for -static-lib*san.
+for name in address thread leak; do
+  short=$(echo "$name" | cut -c 1)san
+  if has_library "-fsanitize=$name"; then
+    build_c "-fsanitize=$name" -o "$out/gcc_$short" "$allocators"
+  fi
+  if has_library "-fsanitize=$name" "-static-lib$short"; then
+    build_c "-fsanitize=$name" "-static-lib$short" -o "$out/gcc_static_$short" \
+      "$allocators"
+  fi
+done
 if command -v clang >/dev/null && echo 'int main(void){return 0;}' |
   clang -fsanitize=address -x c -o "$out/sanitized" - 2>/dev/null; then
   clang -std=gnu17 -O1 -g -fno-builtin -pthread -fsanitize=address \

@@ -326,6 +326,38 @@ def allocator_of_a_sanitizer():
 
 
 @test
+def sanitizers():
+    """Those whose library comes behind the tracer are traced."""
+    missing = []
+    # What is recorded is the matter here, not what they find.
+    env = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0",
+           "LSAN_OPTIONS": "detect_leaks=0"}
+    for name in ("gcc_asan", "gcc_tsan", "gcc_lsan", "gcc_static_asan",
+                 "gcc_static_tsan"):
+        if not os.path.exists(os.path.join(PROGRAMS, name)):
+            missing.append(name)
+            continue
+        for run in same_as_untraced([name], env=env):
+            tells_the_truth(run)
+            run.only_end(1, 9)
+    if missing:
+        raise Skip("not linked: " + ", ".join(missing))
+
+
+@test
+def programs_with_functions_of_the_c_library():
+    """They are not the tracer's, whatever the loader thinks."""
+    if not os.path.exists(os.path.join(PROGRAMS, "own_libc")):
+        raise Skip("this processor")
+    for children in ("0", "1"):
+        env = {"MEMORY_PROFILER_TRACK_CHILD_PROCESSES": children}
+        for run in same_as_untraced(["own_libc"], env=env):
+            has_what_it_says(run)
+            run.clean_order()
+            run.only_end(1, 9)
+
+
+@test
 def cxx_of_other_allocators():
     missing = []
     for name in ("cxx_shared_tcmalloc_minimal", "cxx_static_tcmalloc_minimal",

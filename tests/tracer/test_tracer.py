@@ -998,6 +998,27 @@ def exported_symbols():
                      "ld-linux-aarch64.so.1"}, needed)
 
 
+@test
+def imported_symbols():
+    """A program's function by such a name would be called instead: what is
+    not here is taken from the C library by libc.c, or is in bytes.c."""
+    allowed = set("""
+        dlsym dlvsym dladdr dladdr1 dlinfo _dl_find_object _r_debug
+        getauxval pthread_self strerrordesc_np __errno_location
+        __libc_stack_end __environ environ
+        __register_atfork __cxa_at_quick_exit
+        __stack_chk_fail __cxa_finalize __gmon_start__
+        _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable
+        ZSTD_trace_compress_begin ZSTD_trace_compress_end
+        __pthread_key_create pthread_once pthread_mutex_lock
+        pthread_mutex_unlock
+        """.split())
+    out = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY],
+                         capture_output=True, text=True).stdout
+    got = {line.split()[-1].split("@")[0] for line in out.splitlines()}
+    check(got <= allowed, "new imports:", got - allowed)
+
+
 REAL = {
     "sqlite3": ["sqlite3", ":memory:", "select count(*) from (with recursive "
                 "n(i) as (select 1 union all select i+1 from n where "
