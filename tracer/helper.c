@@ -44,6 +44,7 @@ enum helper_phase {
  * @lock:   of starting and stopping it; not taken by itself
  * @phase:  enum helper_phase; changed with @lock held, but for its death
  * @pid:    while it runs
+ * @tid:    0 once it has ended; the kernel sees to that
  * @parent: the program
  * @ready:  it has let go of the program's files
  * @quit:   it is to end
@@ -55,6 +56,7 @@ static struct {
 	struct queue_lock lock;
 	atomic_int phase;
 	int pid;
+	atomic_int tid;
 	int parent;
 	atomic_bool ready;
 	atomic_bool quit;
@@ -275,13 +277,15 @@ static void start(void)
 	if (!options.helper || awaits_first_child() ||
 	    (!has_other_processor() && !options.duration_ns))
 		return;
-	helper.parent = sys_getpid();
+	helper.parent = state_page->pid;
 	helper.ready = false;
 	helper.quit = false;
+	helper.tid = -1;
 	if (map_memory())
-		pid = sys_clone_onto(CLONE_VM | CLONE_UNTRACED | CLONE_SETTLS,
+		pid = sys_clone_onto(CLONE_VM | CLONE_UNTRACED | CLONE_SETTLS |
+					 CLONE_CHILD_CLEARTID,
 				     helper.memory + helper.bytes,
-				     helper.pointer, helper_main);
+				     helper.pointer, &helper.tid, helper_main);
 	if (pid < 0) {
 		log_line(LOG_INFO, "no helper process; threads compress", NULL,
 			 0);
@@ -302,7 +306,7 @@ bool helper_start(void)
 	if (LIKELY(phase == HELPER_RUNS))
 		return true;
 	if (phase != HELPER_NONE || helper.stops ||
-	    sys_getpid() != state_page->pid)
+	    state_pid() != state_page->pid)
 		return false;
 	queue_lock_take(&helper.lock);
 	if (helper.phase == HELPER_NONE && !helper.stops)
@@ -321,11 +325,17 @@ static void note_death(void)
 
 bool helper_is_alive(void)
 {
+	int ended;
+
 	if (helper.phase != HELPER_RUNS)
 		return false;
-	if (sys_getpid() != helper.parent)
+	if (state_pid() != helper.parent)
 		return true; /* a vfork() child cannot know */
-	if (sys_wait4(helper.pid, WNOHANG | __WCLONE) == 0)
+	ended = sys_wait4(helper.pid, WNOHANG | __WCLONE);
+	if (ended == 0)
+		return true;
+	/* A filter may refuse the call; some other wait() may have been first. */
+	if (ended < 0 && ended != -ECHILD && helper.tid)
 		return true;
 	note_death();
 	return false;
@@ -333,7 +343,7 @@ bool helper_is_alive(void)
 
 void helper_kill(void)
 {
-	if (sys_getpid() != helper.parent || !helper_is_alive())
+	if (state_pid() != helper.parent || !helper_is_alive())
 		return;
 	sys_tgkill(helper.pid, helper.pid, SIGKILL);
 	for (int i = 0; i < WAIT_PATIENCE && helper_is_alive(); i++)

@@ -23,7 +23,7 @@
 static COLD void retire_helper(void)
 {
 	static atomic_int done_by; /* a forked child has a helper of its own */
-	int pid = sys_getpid();
+	int pid = state_pid();
 	uintptr_t guard;
 
 	if (!state_is_owner() || atomic_exchange(&done_by, pid) == pid)

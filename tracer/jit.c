@@ -18,6 +18,7 @@
 #include "tracer/options.h"
 #include "tracer/piece.h"
 #include "tracer/pool.h"
+#include "tracer/state.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
 #include "tracer/trace_file.h"
@@ -300,7 +301,7 @@ static void keep_perf_map(void)
 	int fd;
 
 	text_add(&path, TEMPORARY "/perf-");
-	text_add_int(&path, sys_getpid());
+	text_add_int(&path, state_pid());
 	text_add(&path, ".map");
 	fd = kept_open(buf, false, &st);
 	if (fd < 0)

@@ -7,6 +7,7 @@
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/pool.h"
+#include "tracer/state.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
 #include "tracer/trace_file.h"
@@ -131,7 +132,7 @@ static bool write_header(int fd)
 		.version_minor = TRACE_VERSION_MINOR,
 		.slot_stride = LIVE_STRIDE,
 		.run_id = live.run_id,
-		.pid = (uint32_t)sys_getpid(),
+		.pid = (uint32_t)state_pid(),
 	};
 	struct trace_live_header *page;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracer/output_name.h"
+#include "tracer/state.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
 
@@ -163,7 +164,7 @@ static void begin(struct line *line, char digits[DIGITS_BYTES])
 {
 	line->count = 0;
 	add(line, "memprof[");
-	add(line, format_int(digits, sys_getpid()));
+	add(line, format_int(digits, state_pid()));
 	add(line, "]: ");
 }
 

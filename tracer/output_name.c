@@ -5,6 +5,7 @@
 #include <sys/param.h>
 
 #include "tracer/clock.h"
+#include "tracer/state.h"
 #include "tracer/sys.h"
 #include "tracer/text.h"
 
@@ -57,7 +58,7 @@ static void add_placeholder(struct text *out, char letter, uint32_t number)
 {
 	switch (letter) {
 	case 'p':
-		text_add_int(out, sys_getpid());
+		text_add_int(out, state_pid());
 		break;
 	case 't':
 		add_time(out);

@@ -11,6 +11,7 @@
 #include "tracer/encode.h"
 #include "tracer/output_name.h"
 #include "tracer/pool.h"
+#include "tracer/state.h"
 #include "tracer/sys.h"
 #include "tracer/version.h"
 
@@ -102,7 +103,7 @@ int record_process(uint32_t piece, bool has_live)
 			      .len = process.len,
 			      .tick = now.tick};
 
-	put_u32(payload, (uint32_t)sys_getpid());
+	put_u32(payload, (uint32_t)state_pid());
 	put_u32(payload + 4, (uint32_t)sys_getppid());
 	payload[11] =
 	    (uint8_t)((options.free_stacks ? PROCESS_FLAG_FREE_STACKS : 0) |

@@ -16,7 +16,7 @@ static void on_signal(int sig)
 {
 	int pid = sys_getpid();
 
-	if (state_page->pid == pid) {
+	if (state_page->pid && state_page->pid == state_pid()) {
 		control_toggle(TRACE_PIECE_SIGNAL);
 		return;
 	}
@@ -35,7 +35,7 @@ static void install(int sig)
 
 void signals_init(void)
 {
-	if (state_page->pid != sys_getpid())
+	if (state_page->pid != state_pid())
 		return;
 	if (options.sigusr1)
 		install(SIGUSR1);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tracer/state.h"
 #include "tracer/sys.h"
 
 /* ld.so's note of where the stack began; exported since glibc 2.1. */
@@ -143,7 +144,7 @@ static struct stack_bounds find_main_stack(void)
 
 struct stack_bounds stack_bounds_get(void)
 {
-	if (sys_gettid() == sys_getpid())
+	if (sys_gettid() == state_pid())
 		return find_main_stack();
 	return find_thread_stack();
 }

@@ -57,11 +57,28 @@ struct work {
 	int error;
 };
 
+int state_pid(void)
+{
+	int pid = sys_getpid();
+
+	return pid > 0 ? pid : state_page->pid;
+}
+
+/* Safety: the process's only thread.  Return: not above 0 where a filter
+   refuses to tell. */
+static int find_pid(void)
+{
+	int pid = sys_getpid();
+
+	return pid > 0 ? pid : sys_gettid();
+}
+
 /* Safety: anywhere.  Return: whether end_work() must follow; not while another
    thread is at it and @waits is false. */
 static bool begin_work(struct work *work, bool waits)
 {
-	if (!state_settled || state_page->pid != sys_getpid())
+	if (!state_settled || !state_page->pid ||
+	    state_page->pid != state_pid())
 		return false;
 	work->error = errno;
 	work->guard = tls_enter_internal();
@@ -94,7 +111,7 @@ static bool map_state_page(void)
 			 0);
 		return false;
 	}
-	page->pid = sys_getpid();
+	page->pid = find_pid();
 	state_page = page;
 	return true;
 }
@@ -152,7 +169,7 @@ bool state_start(void)
 
 bool state_is_owner(void)
 {
-	return state_page->on && state_page->pid == sys_getpid();
+	return state_page->on && state_page->pid == state_pid();
 }
 
 /* Memory as it is at the end.  A failing exec may be one of a hundred.
@@ -369,7 +386,7 @@ static void after_fork_in_parent(void)
 }
 
 /* Safety: child of fork(), single thread.  Goes on as the parent did. */
-static void begin_in_child(void)
+static void begin_in_child(int pid)
 {
 	bool was_on = piece_now != PIECE_NONE;
 	uintptr_t guard = tls_enter_internal();
@@ -379,7 +396,7 @@ static void begin_in_child(void)
 	lock = (struct spinlock){0};
 	live_is_away = false;
 	piece_leave_parent();
-	state_page->pid = sys_getpid();
+	state_page->pid = pid;
 	if (was_on)
 		state_page->on = piece_begin(TRACE_PIECE_FORK) == 0;
 	if (state_page->on)
@@ -392,18 +409,20 @@ static void begin_in_child(void)
 static void after_fork_in_child(void)
 {
 	bool forks = tls.forks;
+	int pid = forks ? find_pid() : 0;
 
 	tls.forks = false;
 	if (state_page == &off_page || state_page->pid)
 		return;
-	if (!forks) {
+	if (forks)
+		modules_after_fork_in_child();
+	if (pid <= 0) {
 		trace_file_close(0);
 		trace_file_close(1);
 		live_detach_child();
 		return;
 	}
-	modules_after_fork_in_child();
-	begin_in_child();
+	begin_in_child(pid);
 }
 
 /*

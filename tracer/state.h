@@ -51,6 +51,14 @@ static inline bool state_on(void)
 }
 
 /*
+ * The calling process's id; where a filter keeps the kernel from saying it,
+ * that of the process that the trace is of.
+ *
+ * Safety: anywhere.  A system call.  errno: untouched.
+ */
+int state_pid(void);
+
+/*
  * Whether this is the process that the trace is of: false in a vfork()
  * child, and where tracing is off.  Safety: anywhere.  errno: untouched.
  */

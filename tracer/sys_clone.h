@@ -14,6 +14,7 @@
 #define TRACER_SYS_CLONE_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "tracer/sys.h"
@@ -22,16 +23,18 @@
  * sys_clone_onto() - a new process or thread
  * @stack:  its end, aligned to 16 bytes
  * @thread_pointer: for CLONE_SETTLS
+ * @tid:    becomes 0 at its end, for CLONE_CHILD_CLEARTID
  * @run:    what it does; must not return
  *
  * Return: its id, or -errno.
  */
 static inline int sys_clone_onto(unsigned long flags, void *stack,
-				 void *thread_pointer, void (*run)(void))
+				 void *thread_pointer, atomic_int *tid,
+				 void (*run)(void))
 {
 #if defined(__x86_64__)
 	long ret;
-	register long r10 __asm__("r10") = 0;
+	register void *r10 __asm__("r10") = tid;
 	register void *r8 __asm__("r8") = thread_pointer;
 
 	__asm__ volatile("syscall\n\t"
@@ -52,7 +55,7 @@ static inline int sys_clone_onto(unsigned long flags, void *stack,
 	register void *x1 __asm__("x1") = stack;
 	register long x2 __asm__("x2") = 0;
 	register void *x3 __asm__("x3") = thread_pointer;
-	register long x4 __asm__("x4") = 0;
+	register void *x4 __asm__("x4") = tid;
 
 	__asm__ volatile("svc 0\n\t"
 			 "cbnz x0, 1f\n\t"

@@ -5,6 +5,7 @@
  *   all:   every call but exit_group and write to the first three descriptors
  *   files: all that opens, changes or maps files
  *   clone: new processes and threads
+ *   identity: all that tells who the process is and what its children do
  * Truth: "has SIZE COUNT".
  */
 #define _GNU_SOURCE
@@ -85,6 +86,15 @@ static void refuse_clone(void)
 	refuse(calls, sizeof(calls) / sizeof(calls[0]));
 }
 
+static void refuse_identity(void)
+{
+	static const int calls[] = {
+		SYS_getpid, SYS_gettid, SYS_getppid, SYS_tgkill, SYS_kill,
+		SYS_kcmp, SYS_wait4, SYS_waitid, SYS_getrandom, SYS_prctl};
+
+	refuse(calls, sizeof(calls) / sizeof(calls[0]));
+}
+
 static void churn(size_t size, int count)
 {
 	truth("has %zu %d\n", size, count);
@@ -106,8 +116,10 @@ int main(int argc, char **argv)
 		refuse_all();
 	else if (strcmp(argv[1], "files") == 0)
 		refuse_files();
-	else
+	else if (strcmp(argv[1], "clone") == 0)
 		refuse_clone();
+	else
+		refuse_identity();
 	for (int i = atoi(argv[3]); i; i--) {
 		void *p = malloc(502);
 

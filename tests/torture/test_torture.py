@@ -158,7 +158,8 @@ def system_calls_refused():
     """By seccomp, all of them or some: what is lost is told."""
     for what, counts in (("all", ((100, 100), (100, 20000), (12000, 20000))),
                          ("files", ((12000, 12000),)),
-                         ("clone", ((100, 12000),))):
+                         ("clone", ((100, 12000),)),
+                         ("identity", ((100, 12000), (12000, 20000)))):
         for before, after in counts:
             argv = ["filtered", what, str(before), str(after)]
             for run in same_as_untraced(argv):
@@ -166,11 +167,12 @@ def system_calls_refused():
                 lost = sum(entry["count"] for entry in run.trace.lost)
                 freed = sum(ev.kind == "free" for ev in run.trace.events)
                 known = sizes[501] + sizes[502] + freed + lost
-                check(abs(known - 2 * (before + after)) <= 2, argv, "known",
-                      known)
+                # Samples of memory are lost, too: as many as time allows.
+                extra = known - 2 * (before + after)
+                check(-2 <= extra <= 1000, argv, "known", known)
                 if what != "all":
                     check_equal(lost, 0, argv)
-                if run.record:
+                if run.record or what == "identity":
                     check_equal([(end["how"], end["status"])
                                  for end in run.trace.ends], [(3, 6)], argv)
 
