@@ -37,6 +37,7 @@ static inline bool spinlock_try(struct spinlock *lock)
 }
 
 enum {
+	WAIT_FEW = 200,
 	WAIT_YIELDS = 10000,
 	WAIT_NAPS = 1000, /* then steps are longer */
 	WAIT_NAP_NS = 100 * 1000,
@@ -58,6 +59,18 @@ static inline void wait_step(int i)
 	else
 		sys_nanosleep(i < WAIT_YIELDS + WAIT_NAPS ? WAIT_NAP_NS
 							  : WAIT_STEP_NS);
+}
+
+/*
+ * The same for somebody whose work takes milliseconds: to yield all that time
+ * would take a processor as long.
+ */
+static inline void wait_step_of_work(int i)
+{
+	if (i < WAIT_FEW || i >= WAIT_YIELDS)
+		wait_step(i);
+	else
+		sys_nanosleep(WAIT_NAP_NS);
 }
 
 /* Safety: as spinlock_try().  Waits for the holder. */

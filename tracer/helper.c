@@ -361,7 +361,7 @@ static void stop(void)
 		if (i == WAIT_PATIENCE)
 			helper_kill();
 		else
-			wait_step(i);
+			wait_step_of_work(i);
 	}
 	live_set_helper(0);
 }

@@ -230,7 +230,7 @@ void queue_drain(void)
 		if (i == WAIT_PATIENCE)
 			helper_kill();
 		if (helper_is_alive())
-			wait_step(i);
+			wait_step_of_work(i);
 		else
 			take_over();
 	}

@@ -26,7 +26,7 @@ enum {
 	STACKS_MAX = 16384,
 	INTERVAL_MIN_MS = 20,
 	INTERVAL_MAX_MS = 1000,
-	INTERVAL_PER_COST = 100,
+	INTERVAL_PER_COST = 250,
 	INTERVAL_OF_RUN = 8, /* the run's time so far, divided by it */
 };
 

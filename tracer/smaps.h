@@ -5,7 +5,7 @@
  *
  * The helper takes them: it has the program's memory for its own.  Where there
  * is none, a thread does that writes a chunk.  A sample costs time in
- * proportion to resident memory, and the next waits a hundred times as long.
+ * proportion to resident memory, and the next waits 250 times as long.
  */
 #ifndef TRACER_SMAPS_H
 #define TRACER_SMAPS_H
