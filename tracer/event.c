@@ -312,30 +312,43 @@ static inline struct change get_change(const struct thread *th)
 	};
 }
 
-/*
- * What an event seldom needs: another buffer, events before it, a mark.
- *
- * Safety: inside the guard.  Return: where its head goes; NULL when there is no
- * room.
+/**
+ * struct start - where an event begins
+ * @p:      its head; NULL when there is no room
+ * @tag:    kind and marks
+ * @change: of the stack
  */
-static COLD uint64_t *begin_rarely(struct thread *th, unsigned *tag,
-				   uintptr_t caller, struct change *change)
+struct start {
+	uint64_t *p;
+	unsigned tag;
+	struct change change;
+};
+
+/*
+ * What an event seldom needs: another buffer, events before it, a mark.  By
+ * value, so that all others keep theirs in registers.
+ *
+ * Safety: inside the guard.
+ */
+static COLD struct start begin_rarely(struct thread *th, struct start start,
+				      uintptr_t caller)
 {
 	const struct unwind_stack *stack = &th->stack;
 	bool failed = caller && stack->failed;
 	bool flushed = false;
 
 	if (caller && stack->truncated)
-		*tag |= TRACE_EVENT_TRUNCATED;
-	if (!has_room(th, change->push + EVENT_RESERVE)) {
+		start.tag |= TRACE_EVENT_TRUNCATED;
+	if (!has_room(th, start.change.push + EVENT_RESERVE)) {
 		if (!flush(th, caller))
-			return NULL;
+			return (struct start){0};
 		flushed = true;
-		*change = (struct change){0};
+		start.change = (struct change){0};
 		if (caller)
-			change->push = stack->len;
+			start.change.push = stack->len;
 	}
-	return put_extras(th->next, flushed, failed);
+	start.p = put_extras(th->next, flushed, failed);
+	return start;
 }
 
 /*
@@ -350,43 +363,40 @@ begin(struct cursor *cur, struct thread *th, unsigned tag, uint64_t tick,
       uintptr_t caller)
 {
 	struct unwind_stack *stack = &th->stack;
-	struct change change = {0};
-	uint64_t *p = th->next;
+	struct start start = {th->next, tag, {0}};
 
 	if (LIKELY(caller)) {
 		unwind_capture(stack, find_hook(TLS_FRAME(), caller));
-		change = get_change(th);
+		start.change = get_change(th);
 	} else {
-		tag |= TRACE_EVENT_NO_STACK;
+		start.tag |= TRACE_EVENT_NO_STACK;
 	}
-	if (UNLIKELY(!has_room(th, change.push + EVENT_RESERVE) ||
+	if (UNLIKELY(!has_room(th, start.change.push + EVENT_RESERVE) ||
 		     tls.lost_nested | stack->marks)) {
-		p = begin_rarely(th, &tag, caller, &change);
-		if (!p)
+		start = begin_rarely(th, start, caller);
+		if (!start.p)
 			return false;
 	}
 	if (LIKELY(caller))
 		th->prev_len = stack->len;
 	cur->th = th;
-	cur->frames = stack->pcs + change.keep;
-	cur->push = change.push;
-	cur->p = put_head(p, th, tag, tick, change.pop, change.push);
+	cur->frames = stack->pcs + start.change.keep;
+	cur->push = start.change.push;
+	cur->p = put_head(start.p, th, start.tag, tick, start.change.pop,
+			  start.change.push);
 	return true;
 }
 
 /* Safety: inside the guard.  Appends size and slack. */
-static inline void put_extent(struct cursor *cur,
-			      const struct event_block *block)
+static inline void put_extent(struct cursor *cur, size_t size, size_t usable)
 {
-	uint64_t slack =
-	    block->usable > block->size ? block->usable - block->size : 0;
+	uint64_t slack = usable > size ? usable - size : 0;
 
 	if (LIKELY(slack < TRACE_RECORD_SLACK_LONG)) {
-		*cur->p++ = block->size | slack << TRACE_RECORD_SLACK_SHIFT;
+		*cur->p++ = size | slack << TRACE_RECORD_SLACK_SHIFT;
 		return;
 	}
-	*cur->p++ = block->size |
-		    TRACE_RECORD_SLACK_LONG << TRACE_RECORD_SLACK_SHIFT;
+	*cur->p++ = size | TRACE_RECORD_SLACK_LONG << TRACE_RECORD_SLACK_SHIFT;
 	*cur->p++ = slack;
 }
 
@@ -404,21 +414,22 @@ static inline void commit(struct cursor *cur)
 	buffer_commit(th->slot, p);
 }
 
-void event_alloc(const struct event_block *block, uintptr_t caller)
+void event_alloc_values(enum trace_event_kind kind, uintptr_t addr, size_t size,
+			size_t usable, size_t align, uintptr_t caller)
 {
 	struct thread *th = enter(caller);
 	struct cursor cur;
 
 	if (!th)
 		return;
-	if (LIKELY(begin(&cur, th, block->kind, clock_now(), caller))) {
-		*cur.p++ = block->addr;
-		put_extent(&cur, block);
-		if (block->kind == TRACE_EVENT_MEMALIGN)
-			*cur.p++ = block->align;
+	if (LIKELY(begin(&cur, th, kind, clock_now(), caller))) {
+		*cur.p++ = addr;
+		put_extent(&cur, size, usable);
+		if (kind == TRACE_EVENT_MEMALIGN)
+			*cur.p++ = align;
 		commit(&cur);
 	}
-	tls.last_block = block->addr;
+	tls.last_block = addr;
 	tls.serial++;
 	leave();
 }
@@ -475,7 +486,7 @@ void event_realloc(uintptr_t old_addr, const struct event_block *block,
 			end = th->last_tick;
 		*cur.p++ = old_addr;
 		*cur.p++ = block->addr;
-		put_extent(&cur, block);
+		put_extent(&cur, block->size, block->usable);
 		*cur.p++ = end - th->last_tick;
 		th->last_tick = end;
 		commit(&cur);

@@ -35,8 +35,16 @@ struct event_block {
 	size_t align;
 };
 
-/* After the real call. */
-void event_alloc(const struct event_block *block, uintptr_t caller);
+/* After the real call.  Values, which stay in registers. */
+void event_alloc_values(enum trace_event_kind kind, uintptr_t addr, size_t size,
+			size_t usable, size_t align, uintptr_t caller);
+
+static inline void event_alloc(const struct event_block *block,
+			       uintptr_t caller)
+{
+	event_alloc_values(block->kind, block->addr, block->size, block->usable,
+			   block->align, caller);
+}
 
 /* Before the real call.  @kind is FREE or DELETE. */
 void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller);
