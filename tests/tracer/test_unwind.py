@@ -344,8 +344,11 @@ def node_under_load():
 
 @test
 def java_under_load():
+    """On a busy machine libunwind ends at one place of generated code some 6 to
+    18 times; ours goes on from there to the thread's start."""
     program("Load.class")
-    compare([need("java"), "-cp", PROGRAMS, "Load", LOAD_SECONDS], 50000)
+    compare([need("java"), "-cp", PROGRAMS, "Load", LOAD_SECONDS], 50000,
+            limit=1e-4)
 
 
 @test
