@@ -493,14 +493,14 @@ void columns_add(struct columns *c, const struct columns_input *input)
 
 /*
  * Lays the columns one behind the other: zstd compresses what follows in memory
- * with a faster loop.  The tables are not needed any more, and theirs is memory
- * in the cache.
+ * with a faster loop.  The tables are not needed any more, and that of blocks is
+ * long, so that its memory was touched already.
  *
  * Safety: as above.
  */
 static void join(struct columns *c, struct columns_output *ret)
 {
-	uint8_t *p = (uint8_t *)c->shapes;
+	uint8_t *p = (uint8_t *)c->blocks;
 
 	for (int i = 0; i <= TRACE_COLUMN_COUNT; i++) {
 		memcpy(p, ret->parts[i], ret->lens[i]);
@@ -524,7 +524,7 @@ void columns_end(struct columns *c, struct columns_output *ret)
 		p = put_u32(p, (uint32_t)ret->lens[1 + i]);
 		len += ret->lens[1 + i];
 	}
-	if (len <= sizeof(c->shapes))
+	if (len <= sizeof(c->blocks))
 		join(c, ret);
 	ret->first_tick = c->first_tick;
 	ret->last_tick = c->tick;
