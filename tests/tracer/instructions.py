@@ -29,8 +29,8 @@ PARTS = (
     ("stack", r"tracer/(unwind\w*|rules|cfi\w*)\.", 315),
     ("coding in columns", r"tracer/(columns\w*|encode)\.", 290),
     ("copying bytes", r"tracer/bytes\.", 10),
-    ("hooks and records", r"tracer/\w+\.", 205),
-    ("compression", r":(ZSTD|HUF|FSE|HIST|XXH)\w*", 170),
+    ("hooks and records", r"tracer/\w+\.", 200),
+    ("compression", r":(ZSTD|HUF|FSE|HIST|XXH)\w*", 135),
     ("the rest", r"", 5),
 )
 
