@@ -6,6 +6,7 @@
 
 #include "tracer/log.h"
 #include "tracer/text.h"
+#include "tracer/values.h"
 
 /* Valgrind ends the program at a clone() like the helper's. */
 #define VALGRIND_LIBRARY "vgpreload_"
@@ -79,17 +80,9 @@ static const struct option table[] = {
 };
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-#define SECONDS_MAX_NS (UINT64_C(100000000) * NS_PER_SECOND)
 
 enum {
 	TABLE_COUNT = sizeof(table) / sizeof(table[0]),
-};
-
-static const char *const level_names[] = {"off",  "error", "warn",
-					  "info", "debug", "trace"};
-
-enum {
-	LEVEL_COUNT = sizeof(level_names) / sizeof(level_names[0]),
 };
 
 static const char *const verify_names[] = {"0", "libunwind", "libgcc"};
@@ -151,131 +144,13 @@ static bool parse_bool(const char *value)
 	return strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
 }
 
-/* Safety: pure.  Return: whether @value is a decimal number up to @max. */
-static bool parse_number(const char *value, uint64_t max, uint64_t *ret)
-{
-	uint64_t n = 0;
-
-	if (!*value)
-		return false;
-	for (; *value; value++) {
-		if (*value < '0' || *value > '9' ||
-		    __builtin_mul_overflow(n, 10u, &n) ||
-		    __builtin_add_overflow(n, (uint64_t)(*value - '0'), &n))
-			return false;
-	}
-	if (n > max)
-		return false;
-	*ret = n;
-	return true;
-}
-
-/**
- * struct unit - a suffix of ROTATE
- * @is_time: of nanoseconds, else of bytes
- */
-struct unit {
-	const char *suffix;
-	bool is_time;
-	uint64_t factor;
-};
-
-static const struct unit units[] = {
-	{"", false, 1},
-	{"k", false, 1 << 10},
-	{"K", false, 1 << 10},
-	{"KiB", false, 1 << 10},
-	{"M", false, 1 << 20},
-	{"MiB", false, 1 << 20},
-	{"G", false, 1 << 30},
-	{"GiB", false, 1 << 30},
-	{"s", true, UINT64_C(1000000000)},
-	{"m", true, UINT64_C(60000000000)},
-	{"h", true, UINT64_C(3600000000000)},
-	{"d", true, UINT64_C(86400000000000)},
-};
-
-/* Safety: pure.  A number and a unit.  Return: whether @value, of @len bytes,
-   is that. */
-static bool parse_amount(const char *value, size_t len, struct rotate *ret)
-{
-	char digits[24] = "";
-	size_t n = 0;
-	uint64_t amount;
-
-	while (n < len && value[n] >= '0' && value[n] <= '9' &&
-	       n + 1 < sizeof(digits)) {
-		digits[n] = value[n];
-		n++;
-	}
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		const struct unit *unit = &units[i];
-
-		if (strlen(unit->suffix) != len - n ||
-		    memcmp(unit->suffix, value + n, len - n) != 0 ||
-		    !parse_number(digits, UINT64_MAX / unit->factor, &amount))
-			continue;
-		*(unit->is_time ? &ret->ns : &ret->bytes) =
-		    amount * unit->factor;
-		return true;
-	}
-	return false;
-}
-
-/* Safety: pure.  One amount, or a size and a time with a comma between.
-   Return: whether @value is that. */
-static bool parse_rotate(const char *value, struct rotate *ret)
-{
-	struct rotate rotate = {0};
-	bool more = true;
-
-	while (more) {
-		size_t len = strcspn(value, ",");
-
-		if (!parse_amount(value, len, &rotate))
-			return false;
-		more = value[len] == ',';
-		value += len + more;
-	}
-	*ret = rotate;
-	return true;
-}
-
-/* Safety: pure.  Return: whether @value is seconds, with or without a
-   fraction; they are to be more than 0. */
-static bool parse_seconds(const char *value, uint64_t *ret_ns)
-{
-	uint64_t ns = 0, digit_ns = NS_PER_SECOND;
-	bool has_point = false;
-
-	for (; *value; value++) {
-		uint64_t digit = (uint64_t)(*value - '0');
-
-		if (*value == '.' && !has_point) {
-			has_point = true;
-			continue;
-		}
-		if (*value < '0' || *value > '9' || ns > SECONDS_MAX_NS)
-			return false;
-		if (has_point)
-			digit_ns /= 10;
-		else
-			ns *= 10;
-		ns += digit * digit_ns;
-	}
-	if (!ns)
-		return false;
-	*ret_ns = ns;
-	return true;
-}
-
 /* Safety: pure. */
 static enum log_level parse_level(const char *value)
 {
-	for (size_t i = 0; i < LEVEL_COUNT; i++)
-		if (strcmp(value, level_names[i]) == 0)
-			return (enum log_level)i;
-	return LOG_OFF;
+	enum log_level level = LOG_OFF;
+
+	values_parse_level(value, &level);
+	return level;
 }
 
 /* Safety: pure. */
@@ -307,11 +182,12 @@ static bool set(const struct option *option, const char *value)
 		*(bool *)place = parse_bool(value);
 		return true;
 	case OPTION_NUMBER:
-		return parse_number(value, UINT64_MAX, place);
+		return values_parse_number(value, UINT64_MAX, place);
 	case OPTION_SECONDS:
-		return parse_seconds(value, place);
+		return values_parse_seconds(value, place);
 	case OPTION_ID:
-		if (!parse_number(value, OPTIONS_NO_OWNER - 1, &number))
+		if (!values_parse_number(value, OPTIONS_NO_OWNER - 1,
+					 &number))
 			return false;
 		*(uint32_t *)place = (uint32_t)number;
 		return true;
@@ -322,7 +198,7 @@ static bool set(const struct option *option, const char *value)
 		*(enum verify_unwind *)place = parse_verify(value);
 		return true;
 	case OPTION_ROTATE:
-		return parse_rotate(value, place);
+		return values_parse_rotate(value, place);
 	case OPTION_NO_EFFECT:
 	case OPTION_REFUSED:
 		break;
@@ -410,7 +286,8 @@ static void add_value(struct text *out, const struct option *option)
 		add_rotate(out, place);
 		break;
 	case OPTION_LEVEL:
-		text_add(out, level_names[*(const enum log_level *)place]);
+		text_add(out, values_get_level(
+				      *(const enum log_level *)place));
 		break;
 	case OPTION_VERIFY:
 		text_add(out, verify_names[*(const enum verify_unwind *)place]);

@@ -248,6 +248,9 @@ def options_that_set_variables():
                          ("--no-signals", "REGISTER_SIGUSR1=0"),
                          ("--no-signals", "REGISTER_SIGUSR2=0"),
                          ("--rotate=64M,10m", "ROTATE=67108864,600s"),
+                         ("--rotate=1.5GiB", "ROTATE=1610612736,0s"),
+                         ("--rotate=0.25kB,1.5min", "ROTATE=250,90s"),
+                         ("--rotate=1.000000001T", "ROTATE=1099511628875,0s"),
                          ("--children", "TRACK_CHILD_PROCESSES=1"),
                          (f"--chown={os.getuid()}",
                           f"CHOWN_OUTPUT_TO={os.getuid()}"),
@@ -264,7 +267,9 @@ def options_that_set_variables():
     for option in ("--log=of", "--log=", "--chown=root", "--chown",
                    "--duration=0", "--duration=.", "--duration=-1",
                    "--duration=1m", "--rotate=", "--rotate=M", "--rotate=1x",
-                   "--rotate=1M,"):
+                   "--rotate=1M,", "--rotate=1.5", "--rotate=1.M",
+                   "--rotate=.5M", "--rotate=1.0000000001M",
+                   "--rotate=18446744073709551615.5M"):
         status, _, err = launch("-o", path, option, "true", cwd=directory)
         check_equal(status, 125, option)
         check("--" in err, err)

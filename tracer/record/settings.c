@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tracer/record/output.h"
+#include "tracer/values.h"
 #include "tracer/version.h"
 
 #define PREFIX "MEMORY_PROFILER_"
@@ -64,56 +65,35 @@ struct control {
 };
 
 /* Safety: pure. */
-static bool is_number(const char *argument)
+static bool is_user(const char *argument)
 {
-	return *argument && !argument[strspn(argument, "0123456789")];
+	uint64_t number;
+
+	return values_parse_number(argument, OPTIONS_NO_OWNER - 1, &number);
 }
 
-/* Safety: pure.  More than 0, with or without a fraction. */
+/* Safety: pure. */
 static bool is_seconds(const char *argument)
 {
-	size_t whole = strspn(argument, "0123456789");
-	const char *end = argument + whole;
+	uint64_t ns;
 
-	if (*end == '.')
-		end += 1 + strspn(end + 1, "0123456789");
-	return whole < 9 && !*end && strpbrk(argument, "123456789");
+	return values_parse_seconds(argument, &ns);
 }
 
-/* Safety: pure.  Amounts with the units that the tracer knows. */
+/* Safety: pure. */
 static bool is_rotation(const char *argument)
 {
-	static const char *const units[] = {"",    "k", "K",   "KiB", "M", "MiB",
-					    "G",   "GiB", "s", "m",   "h", "d"};
+	struct rotate rotate;
 
-	for (;;) {
-		size_t digits = strspn(argument, "0123456789");
-		size_t unit = strcspn(argument + digits, ",");
-		bool is_known = false;
-
-		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-			is_known |= strlen(units[i]) == unit &&
-				    memcmp(argument + digits, units[i],
-					   unit) == 0;
-		if (!digits || digits > 18 || !is_known)
-			return false;
-		argument += digits + unit;
-		if (!*argument)
-			return true;
-		argument++;
-	}
+	return values_parse_rotate(argument, &rotate);
 }
 
 /* Safety: pure. */
 static bool is_level(const char *argument)
 {
-	static const char *const levels[] = {"off",  "error", "warn",
-					     "info", "debug", "trace"};
+	enum log_level level;
 
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (strcmp(argument, levels[i]) == 0)
-			return true;
-	return false;
+	return values_parse_level(argument, &level);
 }
 
 static char *included; /* all arguments of --include */
@@ -145,7 +125,7 @@ static const struct control controls[] = {
     {"include", "INCLUDE_FILE", NULL, NULL, is_included},
     {"zero-memory", "ZERO_MEMORY", NULL, "1", NULL},
     {"no-helper", "HELPER", NULL, "0", NULL},
-    {"chown", "CHOWN_OUTPUT_TO", NULL, NULL, is_number},
+    {"chown", "CHOWN_OUTPUT_TO", NULL, NULL, is_user},
     {"log", "LOG", NULL, NULL, is_level},
     {"log-file", "LOGFILE", NULL, NULL, NULL},
 };
@@ -217,13 +197,13 @@ static void fill_options(struct option *ret)
 
 void settings_parse(int argc, char **argv, struct settings *ret)
 {
-	struct option options[CONTROL_COUNT + OWN_COUNT];
+	struct option known[CONTROL_COUNT + OWN_COUNT];
 	const char *value;
 	int c;
 
 	*ret = (struct settings){0};
-	fill_options(options);
-	while ((c = getopt_long(argc, argv, "+o:qhV", options, NULL)) != -1) {
+	fill_options(known);
+	while ((c = getopt_long(argc, argv, "+o:qhV", known, NULL)) != -1) {
 		switch (c) {
 		case 'o':
 			apply(&controls[0], optarg);
