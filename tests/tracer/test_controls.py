@@ -276,6 +276,38 @@ def options_that_set_variables():
     shutil.rmtree(directory)
 
 
+def killed_under(shell):
+    """Has steps recorded, and killed, with the rest of a shell's command."""
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "t.dat")
+    p = subprocess.run([*shell, RECORD, "-q", "-o", path, "--",
+                        os.path.join(PROGRAMS, "steps"), "alloc", "kill"],
+                       env=dict(os.environ, MEMORY_PROFILER_HELPER="0"),
+                       capture_output=True, text=True, timeout=100)
+    check_equal((p.returncode, p.stderr), (-signal.SIGKILL, ""), shell)
+    check_equal(os.listdir(directory), ["t.dat"], shell)
+    trace = Trace(path)
+    check_equal(sum(1000 <= ev.size < 2000 for ev in trace.events
+                    if ev.kind == "malloc"), 1000, shell)
+    check_equal([end["how"] for end in trace.ends], [SIGNALLED], shell)
+    shutil.rmtree(directory)
+
+
+@test
+def launcher_with_few_descriptors():
+    killed_under(["sh", "-c", 'ulimit -n 5; exec "$@"', "sh"])
+
+
+@test
+def launcher_without_proc():
+    hide = ["unshare", "-m", "sh", "-c",
+            'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if not shutil.which("unshare") or subprocess.run(
+            [*hide, "true"], capture_output=True).returncode != 0:
+        raise Skip("hiding /proc")
+    killed_under(hide)
+
+
 class Toggled:
     """The program toggled, fed byte by byte."""
 

@@ -274,6 +274,7 @@ enum writer {
 	WRITER_WORKS, /* or waits for the processor or the disk */
 	WRITER_SLEEPS,
 	WRITER_STOPPED,
+	WRITER_UNKNOWN, /* it is there, but /proc is not, or no descriptor */
 };
 
 /* Safety: system calls.  Return: what the helper is at.  Its number may be
@@ -286,7 +287,7 @@ static enum writer get_writer(int helper)
 	if (!is_running(helper))
 		return WRITER_NONE;
 	if (!read_stat(helper, stat, sizeof(stat)))
-		return WRITER_SLEEPS;
+		return WRITER_UNKNOWN;
 	name = strstr(stat, "(memprof) ");
 	if (!name)
 		return WRITER_SLEEPS;
@@ -327,7 +328,8 @@ static int lock_trace(int fd, const struct live_file *live, bool is_launched)
 			break;
 		if (writer == WRITER_STOPPED && idle == LOCK_STEPS / 2)
 			kill(live_get_owner(live).helper, SIGKILL);
-		if (writer == WRITER_WORKS)
+		if (writer == WRITER_WORKS ||
+		    (writer == WRITER_UNKNOWN && !locked))
 			busy++;
 		else
 			idle++;

@@ -2,9 +2,9 @@
 #include "tracer/record/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,31 +31,15 @@ struct start {
 	struct sigaction child;
 };
 
-/* Safety: child.  Does not return; tells the parent when exec fails. */
-static _Noreturn void run_child(char *const argv[], int report_fd,
+/* Safety: child.  Does not return; @ret_error is the parent's, too. */
+static _Noreturn void run_child(char *const argv[], int *ret_error,
 				const struct start *start)
 {
-	int err;
-
 	sigaction(SIGCHLD, &start->child, NULL);
 	sigprocmask(SIG_SETMASK, &start->mask, NULL);
 	execvp(argv[0], argv);
-	err = errno;
-	while (write(report_fd, &err, sizeof(err)) < 0 && errno == EINTR)
-		;
-	_exit(err == ENOENT ? 127 : 126);
-}
-
-/* Safety: parent.  Return: 0 once exec has succeeded, or its errno. */
-static int read_exec_error(int fd)
-{
-	int err = 0;
-	ssize_t n;
-
-	do
-		n = read(fd, &err, sizeof(err));
-	while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(err) ? err : 0;
+	*ret_error = errno;
+	_exit(errno == ENOENT ? 127 : 126);
 }
 
 /* Safety: parent, signals of @set blocked.  Waits for the child's end. */
@@ -78,15 +62,17 @@ static void wait_for_end(const sigset_t *set, struct launch_result *ret)
 	ret->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
+/* A mapping tells why exec failed: unlike a pipe it takes no descriptors. */
 int launch_run(char *const argv[], struct launch_result *ret)
 {
 	const struct sigaction default_action = {.sa_handler = SIG_DFL};
+	int *error = mmap(NULL, sizeof(*error), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct start start;
 	sigset_t set;
-	int report[2];
 	int err;
 
-	if (pipe2(report, O_CLOEXEC) != 0)
+	if (error == MAP_FAILED)
 		return errno;
 	fill_set(&set);
 	sigprocmask(SIG_BLOCK, &set, &start.mask);
@@ -96,11 +82,10 @@ int launch_run(char *const argv[], struct launch_result *ret)
 	if (ret->pid < 0)
 		return errno;
 	if (ret->pid == 0)
-		run_child(argv, report[1], &start);
-	close(report[1]);
-	err = read_exec_error(report[0]);
-	close(report[0]);
+		run_child(argv, error, &start);
 	wait_for_end(&set, ret);
+	err = *error;
+	munmap(error, sizeof(*error));
 	return err;
 }
 

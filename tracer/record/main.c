@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tracer/record/diagnose.h"
 #include "tracer/record/finish.h"
 #include "tracer/record/launch.h"
+#include "tracer/record/names.h"
 #include "tracer/record/perf_map.h"
 #include "tracer/record/settings.h"
 #include "tracer/record/traces.h"
@@ -113,43 +112,39 @@ static void tell_why_not(const struct settings *set, const char *program,
 			"memprof-record: recording was never started\n");
 }
 
-/* Safety: single thread.  What the tracers wrote into @fd. */
-static void report(const struct settings *set, const char *program, int fd,
+/* Safety: single thread.  @names: what the tracers wrote, @len bytes. */
+static void report(const struct settings *set, const char *program,
+		   const char *names, size_t len,
 		   const struct launch_result *result)
 {
-	off_t size = lseek(fd, 0, SEEK_END);
-	char *names = calloc(1, size > 0 ? (size_t)size + 1 : 1);
-	struct traces traces = {0};
-	ssize_t len;
+	struct traces traces;
 
-	if (!names)
-		fail(EXIT_OWN_FAILURE, "trace names", ENOMEM);
-	len = pread(fd, names, (size_t)size, 0);
-	if (len > 0)
-		traces_read(names, (size_t)len, &traces);
+	traces_read(names, len, &traces);
 	if (traces.count)
 		finish_all(set, &traces, result);
 	else
 		tell_why_not(set, program, len > 0, result);
-	free(names);
 }
 
 int main(int argc, char **argv)
 {
 	struct settings set;
 	struct launch_result result = {0};
-	int names_fd = memfd_create("memprof-record", MFD_CLOEXEC);
+	struct names names;
+	size_t len;
+	char *text;
 	int err;
 
-	if (names_fd < 0)
-		fail(EXIT_OWN_FAILURE, "memfd_create", errno);
 	settings_parse(argc, argv, &set);
-	settings_set_environment(names_fd);
+	names_open(&names);
+	settings_set_environment(names.path);
 	perf_map_init();
 	err = launch_run(argv + set.program, &result);
+	text = names_take(&names, &len);
 	if (err)
 		fail(err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN,
 		     argv[set.program], err);
-	report(&set, argv[set.program], names_fd, &result);
+	report(&set, argv[set.program], text, len, &result);
+	free(text);
 	launch_exit_like(result.wait_status);
 }

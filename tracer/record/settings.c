@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "tracer/record/output.h"
@@ -232,6 +233,23 @@ void settings_parse(int argc, char **argv, struct settings *ret)
 	    value && (strcmp(value, "1") == 0 || strcmp(value, "true") == 0);
 }
 
+/* Safety: single thread.  This program's path, also without /proc. */
+static void find_self(char ret[PATH_MAX])
+{
+	union {
+		unsigned long value;
+		const char *path;
+	} started_as = {getauxval(AT_EXECFN)};
+	ssize_t len = readlink("/proc/self/exe", ret, PATH_MAX - 1);
+
+	if (len >= 0)
+		ret[len] = '\0';
+	else if (!started_as.value || !realpath(started_as.path, ret))
+		fail(EXIT_OWN_FAILURE,
+		     "cannot tell where it lies itself, and so libmemprof.so",
+		     errno);
+}
+
 /*
  * The library lies beside the program in a build tree and under ../lib where
  * installed.  Safety: single thread.
@@ -241,12 +259,9 @@ static void find_library(char ret[PATH_MAX])
 	static const char *const places[] = {"libmemprof.so",
 					     "../lib/memprof/libmemprof.so"};
 	char dir[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
 	char *slash;
 
-	if (len < 0)
-		fail(EXIT_OWN_FAILURE, "/proc/self/exe", errno);
-	dir[len] = '\0';
+	find_self(dir);
 	slash = strrchr(dir, '/');
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		char path[PATH_MAX + 64];
@@ -281,11 +296,10 @@ static void set_preload(const char *library)
 	free(value);
 }
 
-void settings_set_environment(int names_fd)
+void settings_set_environment(const char *names_path)
 {
 	const char *output = getenv(PREFIX "OUTPUT");
 	char library[PATH_MAX];
-	char names[64];
 	int err = output_check(output);
 
 	if (err) {
@@ -295,8 +309,6 @@ void settings_set_environment(int names_fd)
 	}
 	find_library(library);
 	set_preload(library);
-	snprintf(names, sizeof(names), "/proc/%d/fd/%d", (int)getpid(),
-		 names_fd);
-	set_variable("NAME_FILE", names);
+	set_variable("NAME_FILE", names_path);
 	unsetenv(PREFIX "IS_CHILD");
 }

@@ -36,10 +36,11 @@ _Noreturn void fail(int status, const char *what, int err);
 void settings_parse(int argc, char **argv, struct settings *ret);
 
 /*
- * Has the program traced: LD_PRELOAD, and where tracers tell their names.
+ * Has the program traced: LD_PRELOAD, and @names_path, where tracers announce
+ * their traces.
  *
  * Safety: single thread.  Ends the process where that cannot be.
  */
-void settings_set_environment(int names_fd);
+void settings_set_environment(const char *names_path);
 
 #endif /* TRACER_RECORD_SETTINGS_H */
