@@ -255,20 +255,42 @@ static void note_off(struct notes *notes, size_t i)
 			       when, piece->path));
 }
 
-/* What is missing before piece @i. */
-static void note_piece(struct notes *notes, size_t i)
+/* A program that records a while in each minute has as many gaps. */
+enum { GAP_NOTES_MAX = 3 };
+
+/* What is missing before each piece: the first gaps one by one, of each kind,
+   and the rest as a number. */
+static void note_gaps(struct notes *notes)
 {
 	const struct run *run = notes->scope->run;
-	uint32_t missing = run_piece_missing(run, i);
+	size_t off = 0, missing = 0;
 
-	if (missing)
-		note_missing(notes, i, missing);
-	else if (i && run->pieces[i].has_gap)
-		note_off(notes, i);
-	else if (!i && run->pieces[i].has_gap)
-		notes_add(notes, FIGURE_INFO,
-			  "The process had run for a while before it was "
-			  "recorded");
+	for (size_t i = 0; i < run->piece_count; i++) {
+		uint32_t before = run_piece_missing(run, i);
+
+		if (before && missing++ < GAP_NOTES_MAX)
+			note_missing(notes, i, before);
+		else if (!before && i && run->pieces[i].has_gap &&
+			 off++ < GAP_NOTES_MAX)
+			note_off(notes, i);
+		else if (!before && !i && run->pieces[i].has_gap)
+			notes_add(notes, FIGURE_INFO,
+				  "The process had run for a while before it "
+				  "was recorded");
+	}
+	if (missing > GAP_NOTES_MAX)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(notes->scope->arena,
+				       "Pieces are missing in %zu more place%s",
+				       missing - GAP_NOTES_MAX,
+				       missing == GAP_NOTES_MAX + 1 ? ""
+								    : "s"));
+	if (off > GAP_NOTES_MAX)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(notes->scope->arena,
+				       "Recording was off %zu more time%s",
+				       off - GAP_NOTES_MAX,
+				       off == GAP_NOTES_MAX + 1 ? "" : "s"));
 }
 
 /* Blocks whose end the trace does not have, though it can be told from what
@@ -306,8 +328,7 @@ static void note_pieces(struct notes *notes)
 		notes_add(notes, FIGURE_INFO,
 			  arena_printf(arena, "The trace is in %zu pieces",
 				       run->piece_count));
-	for (size_t i = 0; i < run->piece_count; i++)
-		note_piece(notes, i);
+	note_gaps(notes);
 	if (run->end == RUN_END_CONTINUED)
 		notes_add(notes, FIGURE_WARNING,
 			  arena_printf(arena,

@@ -7,6 +7,7 @@
 import glob
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -16,9 +17,9 @@ import tempfile
 import time
 
 from dump_trace import Trace
-from traced import (CONTINUED, EXIT, LIBRARY, PROGRAMS, RECORD, SIGNALLED,
-                    STOPPED, Run, Skip, check, check_equal, children_of,
-                    read_progress, run_tests, test, wait_for)
+from traced import (BUILD, CONTINUED, EXIT, LIBRARY, PROGRAMS, RECORD,
+                    SIGNALLED, STOPPED, Run, Skip, check, check_equal,
+                    children_of, read_progress, run_tests, test, wait_for)
 
 START, SIGNAL, API, ROTATION, FORK = range(1, 6)  # why a piece begins
 GAP = 1
@@ -324,6 +325,30 @@ def stop_and_start_among_threads():
     check_equal(len([w for w in run.truth if w.startswith("on")]), 4 * 8,
                 "times on")
     check_blocks(run, pieces, 8)
+    run.done()
+
+
+def notes_of(paths):
+    """What a report says about the completeness of its figures."""
+    out = subprocess.run([os.path.join(BUILD, "memprof-report"), "--as",
+                          "summary", *paths], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, text=True).stdout
+    return re.findall(r"Recording was off[^:\"]*|Pieces? [^\"]*missing[^:\"]*",
+                      out)
+
+
+@test
+def many_gaps_have_few_notes():
+    run = Run(["pieces", "1", "6", "exit"], must_trace=False)
+    paths = glob.glob(run.path + "*")
+    check_equal(len(paths), 7, "pieces")
+    notes = notes_of(paths)
+    check_equal(len(notes), 4, notes)
+    check_equal(notes[-1], "Recording was off 3 more times")
+    paths = [run.path, *(f"{run.path}.{i}" for i in (1, 2, 6))]
+    notes = notes_of(paths)
+    check_equal([n.split(" ")[0] for n in notes],
+                ["Recording", "Recording", "Pieces"], notes)
     run.done()
 
 
