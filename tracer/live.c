@@ -210,13 +210,29 @@ static char *other_path(void)
 	return live.paths[live.path == live.paths[0]];
 }
 
-/* Safety: as live_create(). */
+/* Safety: as live_create().  The first segment may be a new one. */
 static void map_segments(int fd)
 {
-	for (uint32_t i = 0; i < live.segment_count; i++)
-		if (map_file(fd, segment_offset(i), SEGMENT_BYTES,
-			     live.segments[i]))
-			live.header->slot_count = (i + 1) * LIVE_SEGMENT_SLOTS;
+	uint32_t count = live.segment_count ? live.segment_count : 1;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *p = map_file(fd, segment_offset(i), SEGMENT_BYTES,
+				      live.segments[i]);
+
+		if (!p)
+			continue;
+		live.segments[i] = p;
+		live.segment_count = count;
+		live.header->slot_count = (i + 1) * LIVE_SEGMENT_SLOTS;
+	}
+}
+
+/* Safety: as live_slot(), which calls it for each slot once. */
+static void count_outside(void)
+{
+	char *page = (char *)live.header;
+
+	++*(uint32_t *)(void *)(page + TRACE_LIVE_OUTSIDE);
 }
 
 bool live_create(const char *trace_path, uint64_t run_id)
@@ -305,6 +321,8 @@ struct trace_live_slot *live_slot(uint32_t index)
 		live.segments[segment] = p;
 		live.segment_count = segment + 1;
 	}
+	if (live.header && index >= live.header->slot_count)
+		count_outside();
 	return (struct trace_live_slot *)(void *)(live.segments[segment] + off);
 }
 

@@ -30,7 +30,9 @@ enum {
  * @trace_path: the trace's absolute path
  * @run_id: as in PIECE
  *
- * Slots that there are already become zero, and part of the file.
+ * Slots that there are already become zero, and part of the file; where there
+ * are none, the first ones do, since the program may have no way to the file
+ * later.
  *
  * Safety: once, or again after live_remove() or live_detach_child(), by one
  *         thread while no event is recorded.  Allocates: mmap.  Locks: none.

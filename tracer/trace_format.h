@@ -251,6 +251,7 @@ enum trace_end_how {
 /* PATH.live: page 0, then slots of @slot_stride bytes. */
 #define TRACE_LIVE_PAGE 4096u
 #define TRACE_LIVE_HELPER 32u /* u32: process that writes the trace, or 0 */
+#define TRACE_LIVE_OUTSIDE 36u /* u32: buffers that are not in the file */
 /* u64 each: events lost for a write that failed, and for want of memory, that
    no LOST chunk tells of yet */
 #define TRACE_LIVE_LOST_WRITE 40u

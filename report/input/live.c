@@ -254,6 +254,7 @@ static int slot_copy(struct live_file *live, size_t index, struct findings *dama
 static int lost_read(struct live_file *live, struct diag *diag)
 {
 	uint64_t lost[2] = {0};
+	uint32_t outside = 0;
 	ssize_t n = source_read(&live->source, TRACE_LIVE_LOST_WRITE, lost,
 				sizeof(lost), diag);
 
@@ -261,6 +262,11 @@ static int lost_read(struct live_file *live, struct diag *diag)
 		return (int)n;
 	if ((size_t)n < sizeof(lost))
 		return 0;
+	n = source_read(&live->source, TRACE_LIVE_OUTSIDE, &outside,
+			sizeof(outside), diag);
+	if (n < 0)
+		return (int)n;
+	live->outside = outside;
 	if (__builtin_add_overflow(lost[0], lost[1], &live->lost))
 		live->lost = UINT64_MAX;
 	return 0;
@@ -381,6 +387,7 @@ void live_file_choose(struct live_file *live, uint64_t run_id, uint32_t piece,
 			     "belongs to another trace and is ignored");
 		live->slots.count = 0;
 		live->lost = 0;
+		live->outside = 0;
 		live->is_moving = false;
 		return;
 	}

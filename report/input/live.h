@@ -29,6 +29,7 @@ struct trace_live_slot;
  * @stride, @seen: of the file, and its @seen_count control pages as they were
  *             before any slot was copied
  * @lost:      events that neither it nor the trace has, as it says
+ * @outside:   buffers that it had no room for
  * @is_moving: the program ran on while it was read
  * @slot_count: of the file, when they were copied
  * @moment:    when @is_moving: every event up to this tick is in @slots or in
@@ -47,6 +48,7 @@ struct live_file {
 	uint64_t run_id;
 	uint32_t stride;
 	uint64_t lost;
+	uint32_t outside;
 	struct trace_live_slot *seen;
 	size_t seen_count;
 	size_t slot_count;

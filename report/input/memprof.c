@@ -487,6 +487,20 @@ static int open_lanes(struct memprof *memprof, struct stacks *stacks,
 	return error ? error : note_running(memprof, diag);
 }
 
+/* What a piece without an end lacks, as its PATH.live says. */
+static void add_lost(struct memprof *memprof)
+{
+	const struct live_file *live = &memprof->piece->live;
+
+	records_add_lost(&memprof->records, live->lost);
+	if (live->outside)
+		findings_add(&memprof->run->damage, live->source.path,
+			     TRACE_LIVE_OUTSIDE,
+			     "there was no room for %u of the program's "
+			     "buffers; what they held is missing",
+			     (unsigned)live->outside);
+}
+
 /* Reads the index of every piece.  Return: 0 or negative errno. */
 static int read_pieces(struct memprof *memprof, struct source *sources,
 		       struct diag *diag)
@@ -500,8 +514,7 @@ static int read_pieces(struct memprof *memprof, struct source *sources,
 		records_begin_piece(&memprof->records, &sources[i]);
 		error = memprof_read_index(memprof, diag);
 		if (!memprof->records.has_end)
-			records_add_lost(&memprof->records,
-					 memprof->piece->live.lost);
+			add_lost(memprof);
 		if (!error && records_end_piece(&memprof->records))
 			error = memprof_out_of_memory(memprof, diag);
 	}

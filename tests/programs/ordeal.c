@@ -16,6 +16,8 @@
  *   user:ID            gives up being root
  *   overflow           its stack; a handler on another one allocates 47002
  *   crash              in a signal handler
+ *   hold:COUNT         threads that stay; each allocates 47004 once
+ *   kill               by SIGKILL
  *   waitall            waits for every child there is, with __WALL
  *   spaces             unshare(CLONE_VM): only for a process by itself
  *   backtrace          asks the C library for its own stack
@@ -49,12 +51,17 @@ static void churn(size_t size, int count)
 	truth("has %zu %d\n", size, count);
 }
 
-static void *one_block(void *arg)
+static void one_block_of(size_t size)
 {
-	void *p = malloc(47001);
+	void *p = malloc(size);
 
 	TRUTH_KEEP(p);
 	free(p);
+}
+
+static void *one_block(void *arg)
+{
+	one_block_of(47001);
 	return arg;
 }
 
@@ -70,6 +77,27 @@ static void many_threads(int count)
 			pthread_join(threads[i], NULL);
 	}
 	truth("has 47001 %d\n", count);
+}
+
+static void *stay(void *arg)
+{
+	one_block_of(47004);
+	pthread_barrier_wait(arg);
+	pause();
+	return arg;
+}
+
+static void hold(int count)
+{
+	static pthread_barrier_t all_there;
+	pthread_t thread;
+
+	if (pthread_barrier_init(&all_there, NULL, (unsigned)count + 1))
+		abort();
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&thread, NULL, stay, &all_there))
+			abort();
+	pthread_barrier_wait(&all_there);
 }
 
 static void *breed(void *arg)
@@ -388,6 +416,10 @@ static void step(const char *name, char *argument)
 		overflow();
 	else if (!strcmp(name, "crash"))
 		crash();
+	else if (!strcmp(name, "hold"))
+		hold(atoi(argument));
+	else if (!strcmp(name, "kill"))
+		kill(getpid(), SIGKILL);
 	else if (!strcmp(name, "waitall"))
 		wait_for_all();
 	else if (!strcmp(name, "spaces"))

@@ -7,8 +7,10 @@ be the same, and the trace must agree with what the program says it did.
 """
 import collections
 import os
+import re
 import shutil
 import signal
+import struct
 import sys
 import tempfile
 
@@ -251,6 +253,26 @@ def limits():
     if os.geteuid() == 0:  # who is not root any more removes no file
         ordeal("limit:processes:0", "user:65534", "churn:500:12000",
                end=(1, 0), live_stays=True)
+
+
+@test
+def no_way_to_the_file_of_buffers():
+    """The first buffers are there from the start; others are told of."""
+    killed = (5, signal.SIGKILL)
+    ordeal("limit:files:0", "churn:500:100", "kill", end=killed, has_live=True)
+    for run in same_as_untraced(["ordeal", "limit:files:0", "hold:20", "kill"],
+                                messages=["no room in the .live file for"]):
+        told = re.search(rb" for (\d+) buffers", run.stderr)
+        if run.record:
+            run.only_end(*killed)
+            outside = int(told[1])
+        else:
+            with open(run.path + ".live", "rb") as f:
+                outside, = struct.unpack_from("<I", f.read(4096), 36)
+        held = sum(ev.size == 47004 for ev in run.trace.events
+                   if ev.kind == "malloc")
+        # Eight are in the file, one of them that of the first thread.
+        check_equal((outside, held), (13, 7), "buffers outside, blocks known")
 
 
 @test

@@ -213,6 +213,7 @@ static int complete(int fd, const struct live_file *live,
 		       summary_is_resumed_by(&sum, TRACE_CHUNK_COLUMNS);
 	if (!err && (!sum.end_how || sum.resumed ||
 		     (added.chunks && is_end_of_piece(&sum)))) {
+		ret->outside_count = live_get_outside(live);
 		if (live_get_lost(live).write)
 			live_shrink(live_path);
 		if (!has_live_of_next(&sum, end))

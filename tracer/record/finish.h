@@ -58,11 +58,14 @@ struct finish_end {
  * struct finish_result - what became of a trace
  * @how:            enum trace_end_how of the last END, 0 when there was none
  * @damaged_bytes:  of events that the program has written over
+ * @outside_count:  buffers whose last events are lost, as PATH.live had no
+ *                  room for them
  * @has_other_live: PATH.live is not the trace's, and stays
  */
 struct finish_result {
 	uint32_t how;
 	uint64_t damaged_bytes;
+	uint32_t outside_count;
 	bool has_other_live;
 };
 

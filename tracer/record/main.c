@@ -46,6 +46,12 @@ static uint32_t finish_one(const struct trace *trace,
 			"memprof-record: %s: the program wrote over %" PRIu64
 			" bytes of its last events\n",
 			trace->path, done.damaged_bytes);
+	if (done.outside_count)
+		fprintf(stderr,
+			"memprof-record: %s: there was no room in the .live "
+			"file for %" PRIu32 " buffers; what they held at the "
+			"end is missing\n",
+			trace->path, done.outside_count);
 	return done.how;
 }
 

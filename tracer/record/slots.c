@@ -143,6 +143,17 @@ struct live_owner live_get_owner(const struct live_file *live)
 	return owner;
 }
 
+uint32_t live_get_outside(const struct live_file *live)
+{
+	struct trace_live_header head;
+	uint32_t count;
+
+	if (!read_header(live, &head) ||
+	    !read_at(live, TRACE_LIVE_OUTSIDE, &count, sizeof(count)))
+		return 0;
+	return count;
+}
+
 struct live_lost live_get_lost(const struct live_file *live)
 {
 	struct trace_live_header head;

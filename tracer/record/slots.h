@@ -60,6 +60,9 @@ struct live_lost {
 	uint64_t memory;
 };
 
+/* Return: how many buffers of the program are not in the file.  Safety: reads. */
+uint32_t live_get_outside(const struct live_file *live);
+
 /* Return: as the file says, zeros where it does not.  Safety: reads. */
 struct live_lost live_get_lost(const struct live_file *live);
 
