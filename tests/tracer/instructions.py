@@ -28,7 +28,7 @@ DEEP_GROWTH = 1.1
 PARTS = (
     ("stack", r"tracer/(unwind\w*|rules|cfi\w*)\.", 315),
     ("coding in columns", r"tracer/(columns\w*|encode)\.", 290),
-    ("copying bytes", r"tracer/bytes\.", 10),
+    ("copying bytes", r"tracer/bytes\.", 14),
     ("hooks and records", r"tracer/\w+\.", 200),
     ("compression", r":(ZSTD|HUF|FSE|HIST|XXH)\w*", 135),
     ("the rest", r"", 5),
