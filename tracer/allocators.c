@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "tracer/code_patch.h"
+#include "tracer/elf_symbol.h"
+#include "tracer/heap.h"
 #include "tracer/hooks_allocator.h"
+#include "tracer/libc.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/program_symbols.h"
@@ -291,6 +294,53 @@ static void patch_all(void)
 static bool is_sanitized(void)
 {
 	return dlsym(RTLD_DEFAULT, "__sanitizer_get_allocated_size");
+}
+
+/* Safety: as allocators_init().  What comes before this library, but for the
+   program itself, and exports a malloc(); or NULL. */
+static const struct link_map *find_first(const struct link_map *own)
+{
+	const struct link_map *map = own;
+
+	while (map->l_prev)
+		map = map->l_prev;
+	if (elf_symbol_find_function(map, "malloc"))
+		return NULL;
+	while (map != own && !elf_symbol_find_function(map, "malloc"))
+		map = map->l_next;
+	return map == own ? NULL : map;
+}
+
+/* Safety: inside the guard, where the hooks give memory of heap.h.  Whether
+   what the library allocates comes from the hooks. */
+static bool calls_hooks(const struct link_map *map)
+{
+	any_function *get =
+	    (any_function *)elf_symbol_find_function(map, "malloc");
+	any_function *give =
+	    (any_function *)elf_symbol_find_function(map, "free");
+	uintptr_t p;
+	bool calls;
+
+	if (!get || !give)
+		return true; /* no allocator */
+	p = get(1, 0, 0, 0, 0);
+	calls = heap_owns((void *)p);
+	give(p, 0, 0, 0, 0);
+	return calls;
+}
+
+void allocators_check_order(void)
+{
+	const struct link_map *own =
+	    libc_map_of((void *)(uintptr_t)allocators_init, NULL);
+	const struct link_map *first = own ? find_first(own) : NULL;
+
+	if (first && !is_sanitized() && !calls_hooks(first))
+		log_line(LOG_WARN,
+			 "its blocks are not recorded, as it comes before "
+			 "libmemprof.so in LD_PRELOAD:",
+			 first->l_name, 0);
 }
 
 void allocators_init(void)

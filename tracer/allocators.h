@@ -114,4 +114,13 @@ struct site {
  */
 void allocators_init(void);
 
+/*
+ * Warns when a library that was preloaded before this one has an allocator of
+ * its own: its functions are bound in place of the hooks.  Not of one whose
+ * functions call the hooks.
+ *
+ * Safety: as allocators_init(); calls that allocator.
+ */
+void allocators_check_order(void);
+
 #endif /* TRACER_ALLOCATORS_H */

@@ -476,6 +476,7 @@ __attribute__((constructor(101))) static void start_up(void)
 	if (state_page->pid) {
 		hooks_new_init();
 		allocators_init();
+		allocators_check_order();
 		unwind_init();
 		end_key_valid =
 		    libc_pthread_key_create(&end_key, on_thread_end) == 0;

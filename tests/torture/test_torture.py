@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "tracer"))
 # pylint: disable=wrong-import-position,unused-import
 import real_programs
-from traced import (PROGRAMS, Run, Skip, as_truth, check, check_equal,
+from traced import (LIBRARY, PROGRAMS, Run, Skip, as_truth, check, check_equal,
                     is_subsequence, run_tests, test, truth_events)
 
 
@@ -337,6 +337,23 @@ def other_allocators():
             run.only_end(1, 9)
     if missing:
         raise Skip("not linked: " + ", ".join(missing))
+
+
+@test
+def allocator_preloaded_before():
+    """Its functions are bound, not the tracer's: that is told, once."""
+    wrapper = os.path.join(PROGRAMS, "nesting.so")
+    jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+    for first, is_told in ((jemalloc, True), (wrapper, False)):
+        if not os.path.exists(first):
+            raise Skip(first)
+        env = {"LD_PRELOAD": f"{first} {LIBRARY}",
+               "MEMORY_PROFILER_OUTPUT": "trace.dat"}
+        run = Run(["own_glibc"], env=env, traced=False)
+        check_equal((run.status, run.stdout), (9, b"as always\n"), first)
+        check_equal(run.stderr.count(b"comes before libmemprof.so"),
+                    int(is_told), run.stderr)
+        run.done()
 
 
 @test
