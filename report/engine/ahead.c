@@ -97,12 +97,30 @@ static void slot_hand_over(struct ahead *ahead, struct slot *slot)
 	pthread_mutex_unlock(&ahead->lock);
 }
 
+/* Adds @count events of @lane to the slot. */
+static void slot_add(struct slot *slot, const struct event *events,
+		     size_t count, size_t lane)
+{
+	struct span *last = slot->span_count ? &slot->spans[slot->span_count - 1]
+					     : NULL;
+
+	memcpy(&slot->events[slot->event_count], events,
+	       count * sizeof(*events));
+	slot->event_count += (uint32_t)count;
+	if (last && last->lane == lane)
+		last->count += (uint32_t)count;
+	else
+		slot->spans[slot->span_count++] =
+			(struct span){ (uint32_t)lane, (uint32_t)count };
+}
+
 /* The slot being filled is slots[filled % SLOT_COUNT], free if it is empty. */
 static int take_span(void *context, const struct event *events, size_t count,
-		     size_t lane)
+		     size_t known, size_t lane)
 {
 	struct ahead *ahead = context;
 
+	(void)known;
 	while (count) {
 		struct slot *slot = &ahead->slots[ahead->filled % SLOT_COUNT];
 		size_t part;
@@ -117,11 +135,7 @@ static int take_span(void *context, const struct event *events, size_t count,
 		}
 		part = SLOT_EVENTS - slot->event_count;
 		part = part < count ? part : count;
-		memcpy(&slot->events[slot->event_count], events,
-		       part * sizeof(*events));
-		slot->event_count += (uint32_t)part;
-		slot->spans[slot->span_count++] =
-			(struct span){ (uint32_t)lane, (uint32_t)part };
+		slot_add(slot, events, part, lane);
 		events += part;
 		count -= part;
 	}
@@ -186,12 +200,16 @@ static void slot_give_back(struct ahead *ahead, int status)
 static int slot_show(const struct slot *slot, merge_span_fn span, void *context)
 {
 	const struct event *events = slot->events;
+	size_t left = slot->event_count;
 	int status = 0;
 
 	for (uint32_t i = 0; status == 0 && i < slot->span_count; i++) {
-		status = span(context, events, slot->spans[i].count,
+		size_t count = slot->spans[i].count;
+
+		status = span(context, events, count, left,
 			      slot->spans[i].lane);
-		events += slot->spans[i].count;
+		events += count;
+		left -= count;
 	}
 	return status;
 }

@@ -483,7 +483,7 @@ static __attribute__((noinline)) void pass_moments(struct engine *engine,
 }
 
 static int handle_span(void *context, const struct event *events, size_t count,
-		       size_t lane_number)
+		       size_t known, size_t lane_number)
 {
 	struct engine *engine = context;
 	struct engine_lane *lane = &engine->lanes.items[lane_number];
@@ -500,7 +500,7 @@ static int handle_span(void *context, const struct event *events, size_t count,
 		uint64_t begun = totals->allocated_count;
 		uint64_t ended = totals->freed_count + totals->overwritten;
 
-		look_ahead(engine, event, count - i);
+		look_ahead(engine, event, known - i);
 		if (event->tick >= engine->moments.next_tick)
 			pass_moments(engine, event->tick);
 		if (event->kind == EVENT_ALLOC)

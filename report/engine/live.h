@@ -27,8 +27,9 @@ struct live_block {
 	uint8_t call;
 };
 
+/* Where a block is found. */
 struct live_slot {
-	uint64_t addr;
+	uint32_t hash;  /* live_hash() of its address */
 	uint32_t block; /* index + 1, 0: free */
 };
 
@@ -36,20 +37,23 @@ struct live_slot {
  * struct live_table - open addressing over an array of blocks
  * @blocks:     @capacity of them, those in use scattered; a block's index
  *              does not change while it lives
- * @slots:      address and index + 1 of a block, 0 where free
- * @free_head:  index + 1 of the first unused block
+ * @used:       blocks that were ever in use
+ * @unused:     indices of those that are not any more, @unused_count of them, the
+ *              newest last; room for @capacity
+ * @slots:      in the order of hashes
  *
- * count <= (slot_mask + 1) / 2.
+ * count <= (slot_mask + 1) / 2; count + unused_count == used.
  */
 struct live_table {
 	struct live_block *blocks;
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t used;
-	uint32_t free_head;
+	uint32_t *unused;
+	uint32_t unused_count;
 	struct live_slot *slots;
 	uint32_t slot_mask;
-	unsigned slot_shift; /* slot_mask == 2^(64 - slot_shift) - 1 */
+	unsigned slot_shift; /* slot_mask == 2^(32 - slot_shift) - 1 */
 };
 
 /* Return: 0 or -ENOMEM. */
@@ -74,14 +78,13 @@ void live_remove(struct live_table *live, struct live_block *block);
 struct live_block *live_next(const struct live_table *live,
 			     const struct live_block *previous);
 
-/* Return: the slot where @addr is looked for first, of 2^(64 - @shift).  The
-   upper bits of the product: blocks at equal distances, as most are, are spread
-   evenly by those. */
-static inline uint32_t live_home(uint64_t addr, unsigned shift)
+/* The upper bits of the product: blocks at equal distances, as most are, are
+   spread evenly by those. */
+static inline uint32_t live_hash(uint64_t addr)
 {
 	uint64_t h = (addr >> 4 ^ addr << 60) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (uint32_t)(h >> shift);
+	return (uint32_t)(h >> 32);
 }
 
 /*
@@ -91,18 +94,18 @@ static inline uint32_t live_home(uint64_t addr, unsigned shift)
  */
 static inline void live_prefetch(const struct live_table *live, uint64_t addr)
 {
-	__builtin_prefetch(&live->slots[live_home(addr, live->slot_shift)]);
+	__builtin_prefetch(&live->slots[live_hash(addr) >> live->slot_shift]);
 }
 
-/* Return: the block at @addr if it is where it was looked for first, else
-   NULL. */
+/* Return: what most likely is the block at @addr if that is where it was looked
+   for first, else NULL. */
 static inline struct live_block *live_glance(const struct live_table *live,
 					     uint64_t addr)
 {
-	const struct live_slot *slot =
-		&live->slots[live_home(addr, live->slot_shift)];
+	uint32_t hash = live_hash(addr);
+	const struct live_slot *slot = &live->slots[hash >> live->slot_shift];
 
-	return slot->block && slot->addr == addr
+	return slot->block && slot->hash == hash
 		       ? &live->blocks[slot->block - 1]
 		       : NULL;
 }

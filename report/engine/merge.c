@@ -137,7 +137,7 @@ int merge_run(struct input *input, merge_span_fn span, void *context,
 		}
 		length = span_length(top, heap_second(&merge));
 		status = span(context, top->batch.items + top->at, length,
-			      top->number);
+			      top->batch.count - top->at, top->number);
 		top->at += length;
 		if (top->at < top->batch.count) {
 			top->tick = top->batch.items[top->at].tick;

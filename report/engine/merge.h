@@ -14,10 +14,11 @@ struct diag;
 struct event;
 struct input;
 
-/* @count events of lane @lane that no event of another lane precedes.
+/* @count events of lane @lane that no event of another lane precedes; @known are
+   there, those after the first @count of whatever lane: they come soon.
    Return: 0 to go on, negative errno to stop. */
 typedef int (*merge_span_fn)(void *context, const struct event *events,
-			     size_t count, size_t lane);
+			     size_t count, size_t known, size_t lane);
 
 /**
  * struct merge_times - what reading took
