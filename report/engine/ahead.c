@@ -20,11 +20,11 @@
 #include "report/event/stacks.h"
 
 /* All together few enough to stay in the cache on their way. */
-enum { SLOT_EVENTS = 1024, SLOT_COUNT = 8 };
+enum { SLOT_EVENTS = 1024, SLOT_COUNT = 16 };
 
 /* Who waits is woken when there is something to do for a while, not for each
    slot. */
-enum { WAKE_FILLED = 2, WAKE_EMPTIED = SLOT_COUNT / 2 };
+enum { WAKE_FILLED = 4, WAKE_EMPTIED = SLOT_COUNT / 2 };
 
 struct span {
 	uint32_t lane;
