@@ -11,8 +11,7 @@
 #include "report/engine/groups.h"
 #include "report/filter/filter.h"
 
-/* Rows that must be known to print those asked for. */
-static uint64_t rows_kept(const struct view_options *options)
+uint64_t view_rows_kept(const struct view_options *options)
 {
 	uint64_t rows;
 
@@ -33,7 +32,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 	view->has_timeline = options->keep_timeline;
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
-		  options->keep_records ? rows_kept(options) : 0,
+		  options->keep_records ? view_rows_kept(options) : 0,
 		  options->rows_bytes, options->directory);
 	view->rows.last_tick = options->last_tick;
 	return view;

@@ -57,10 +57,13 @@ struct group_row {
 
 struct groups;
 
-/* Return: the groups that something matched of, in order, owned by the caller;
-   NULL when out of memory. */
+/* Return: rows that must be known to print those asked for. */
+uint64_t view_rows_kept(const struct view_options *options);
+
+/* Return: of the groups that something matched of, the first @most in order,
+   owned by the caller; NULL when out of memory. */
 struct group_row *view_sort_groups(const struct view *view,
-				   const struct groups *groups,
+				   const struct groups *groups, uint64_t most,
 				   size_t *ret_count);
 
 /* Return: whether that order is the falling one. */

@@ -67,29 +67,81 @@ bool view_groups_fall(const struct view *view)
 		       : !sorts_groups(view->options.sort_by);
 }
 
+/* The rows seen so far that come first, @most at most; from then on a heap with
+   the last of them on top. */
+struct first_rows {
+	struct group_row *items;
+	size_t count;
+	size_t most;
+	bool descending;
+};
+
+static void sift_down(struct first_rows *rows, size_t at)
+{
+	struct group_row *items = rows->items, moving = items[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= rows->count)
+			break;
+		if (child + 1 < rows->count &&
+		    compare_group_rows(&items[child], &items[child + 1],
+				       &rows->descending) < 0)
+			child++;
+		if (compare_group_rows(&moving, &items[child],
+				       &rows->descending) >= 0)
+			break;
+		items[at] = items[child];
+		at = child;
+	}
+	items[at] = moving;
+}
+
+static void first_rows_add(struct first_rows *rows, struct group_row row)
+{
+	if (rows->count < rows->most) {
+		rows->items[rows->count++] = row;
+		if (rows->count < rows->most)
+			return;
+		for (size_t i = rows->count / 2; i-- > 0;)
+			sift_down(rows, i);
+	} else if (rows->most &&
+		   compare_group_rows(&row, &rows->items[0],
+				      &rows->descending) < 0) {
+		rows->items[0] = row;
+		sift_down(rows, 0);
+	}
+}
+
 struct group_row *view_sort_groups(const struct view *view,
-				   const struct groups *groups,
+				   const struct groups *groups, uint64_t most,
 				   size_t *ret_count)
 {
-	struct group_row *rows =
-		calloc(view->totals.groups + 1, sizeof(*rows));
-	bool descending = view_groups_fall(view);
-	size_t count = 0;
+	struct first_rows rows = {
+		.most = most < view->totals.groups ? most : view->totals.groups,
+		.descending = view_groups_fall(view),
+	};
 
-	if (!rows)
+	rows.items = calloc(rows.most + 1, sizeof(*rows.items));
+	if (!rows.items)
 		return NULL;
 	for (size_t i = 0; i < view->groups.count; i++) {
 		const struct view_group *matched = &view->groups.items[i];
 
-		if (!matched->count)
-			continue;
-		rows[count].number = (uint32_t)i;
-		rows[count++].key =
-			group_sort_key(view, matched, &groups->items[i]);
+		if (matched->count)
+			first_rows_add(&rows,
+				       (struct group_row){
+					       .number = (uint32_t)i,
+					       .key = group_sort_key(
+						       view, matched,
+						       &groups->items[i]),
+				       });
 	}
-	qsort_r(rows, count, sizeof(*rows), compare_group_rows, &descending);
-	*ret_count = count;
-	return rows;
+	qsort_r(rows.items, rows.count, sizeof(*rows.items), compare_group_rows,
+		&rows.descending);
+	*ret_count = rows.count;
+	return rows.items;
 }
 
 #define GROUP_COLUMNS(prefix, words)                                           \
@@ -173,14 +225,14 @@ const struct figure *view_groups(const struct view *view,
 	const struct groups *groups = engine_groups(scope->engine);
 	struct table_maker table;
 	size_t count = 0;
-	struct group_row *rows = view_sort_groups(view, groups, &count);
+	struct group_row *rows = view_sort_groups(
+		view, groups, view_rows_kept(&view->options), &count);
 
 	if (!rows)
 		return NULL;
 	table_init(&table, group_columns,
 		   sizeof(group_columns) / sizeof(group_columns[0]));
-	for (size_t i = view->options.skip;
-	     i < count && i - view->options.skip < view->options.rows; i++)
+	for (size_t i = view->options.skip; i < count; i++)
 		add_group(&table, scope,
 			  &view->groups.items[rows[i].number],
 			  &groups->items[rows[i].number]);

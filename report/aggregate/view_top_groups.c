@@ -275,7 +275,8 @@ const struct figure *view_top_groups(const struct view *view,
 	struct figure *figure;
 	struct top top;
 	size_t count = 0;
-	struct group_row *rows = view_sort_groups(view, groups, &count);
+	struct group_row *rows =
+		view_sort_groups(view, groups, TOP_GROUPS, &count);
 
 	if (!rows || !top_init(&top, view, scope)) {
 		free(rows);
@@ -283,7 +284,7 @@ const struct figure *view_top_groups(const struct view *view,
 	}
 	table_init(&table, top.columns,
 		   1 + top.has_share + top.value_count);
-	for (size_t i = 0; i < count && i < TOP_GROUPS; i++)
+	for (size_t i = 0; i < count; i++)
 		top_add(&table, &top, scope,
 			&view->groups.items[rows[i].number],
 			&groups->items[rows[i].number]);
