@@ -69,6 +69,8 @@ static unsigned char written_byte(char byte)
 /* By the bytes as they are written. */
 static int compare_names(const char *a, const char *b)
 {
+	if (a == b)
+		return 0;
 	while (*a && written_byte(*a) == written_byte(*b)) {
 		a++;
 		b++;
@@ -87,15 +89,19 @@ static int compare_nodes(const void *a, const void *b, void *context)
 
 static bool push_name(struct folding *folding, const char *name)
 {
-	size_t start = folding->stack.count;
+	size_t start = folding->stack.count, len = strlen(name);
+	char *at, *end;
 
-	if (!vec_reserve(&folding->stack, start + strlen(name) + 1))
+	if (!vec_reserve(&folding->stack, start + len + 1))
 		return false;
 	if (start)
 		folding->stack.items[folding->stack.count++] = ';';
-	for (; *name; name++)
-		folding->stack.items[folding->stack.count++] =
-			(char)written_byte(*name);
+	at = folding->stack.items + folding->stack.count;
+	end = at + len;
+	memcpy(at, name, len);
+	while ((at = memchr(at, ';', (size_t)(end - at))) != NULL)
+		*at = (char)written_byte(*at);
+	folding->stack.count += len;
 	return true;
 }
 
