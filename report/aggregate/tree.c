@@ -257,8 +257,8 @@ static bool grow(struct growing *growing, const struct tree *tree)
 		at = path_reach(growing, tree->leaves[i]);
 		if (!at)
 			return false;
-		growing->nodes[at - 1].self_bytes += cost->bytes;
-		growing->nodes[at - 1].self_count += cost->count;
+		growing->nodes[at - 1].total_bytes += cost->bytes;
+		growing->nodes[at - 1].total_count += cost->count;
 	}
 	return true;
 }
@@ -299,7 +299,8 @@ static int compare_nodes(const void *a, const void *b, void *context)
 	return order ? order : (i > j) - (i < j);
 }
 
-/* Adds up the totals and links siblings, the first ones first. */
+/* Adds the totals of callees to those of their callers, which have their own
+   costs, and links siblings, the first ones first. */
 static void sum_and_link(struct growing *growing)
 {
 	struct figure_node *nodes = growing->nodes;
@@ -310,8 +311,6 @@ static void sum_and_link(struct growing *growing)
 		struct figure_node *node = &nodes[i];
 		struct figure_node *parent = &nodes[node->next_sibling];
 
-		node->total_bytes += node->self_bytes;
-		node->total_count += node->self_count;
 		if (i == 0)
 			break;
 		parent->total_bytes += node->total_bytes;

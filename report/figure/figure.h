@@ -202,19 +202,18 @@ struct figure_series {
 /**
  * struct figure_node - a function below its callers
  * @frame:        what it is; address of any one call; NULL for the root
- * @total_bytes, @total_count: here and in all callees
- * @self_bytes, @self_count:   here alone
+ * @total_bytes, @total_count: here and in all callees; here alone is what the
+ *                children leave of it
  * @first_child, @next_sibling: or FIGURE_NO_NODE; siblings by falling total
  *                of the tree's cost, ties by name, module, file, line
  *
- * total == self + sum of the children's totals.
+ * total >= sum of the children's totals.  There can be millions: two of them fill
+ * a cache line.
  */
 struct figure_node {
 	const struct figure_frame *frame;
 	uint64_t total_bytes;
 	uint64_t total_count;
-	uint64_t self_bytes;
-	uint64_t self_count;
 	uint32_t first_child;
 	uint32_t next_sibling;
 };

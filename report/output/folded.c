@@ -174,6 +174,23 @@ static void write_line(struct folding *folding, uint64_t cost)
 	sink_printf(folding->out, " %" PRIu64 "\n", cost);
 }
 
+static uint64_t node_cost(const struct figure_tree *tree, uint32_t node)
+{
+	return tree->by_count ? tree->nodes[node].total_count
+			      : tree->nodes[node].total_bytes;
+}
+
+/* What @node costs without its callees. */
+static uint64_t own_cost(const struct figure_tree *tree, uint32_t node)
+{
+	uint64_t cost = node_cost(tree, node);
+	uint32_t child = tree->nodes[node].first_child;
+
+	for (; child != FIGURE_NO_NODE; child = tree->nodes[child].next_sibling)
+		cost -= node_cost(tree, child);
+	return cost;
+}
+
 /* Walks the next set of nodes of one name in the innermost level. */
 static bool walk_set(struct folding *folding)
 {
@@ -187,8 +204,7 @@ static bool walk_set(struct folding *folding)
 	for (; end < level->end &&
 	       compare_names(name, node_name(tree, nodes[end])) == 0;
 	     end++)
-		cost += tree->by_count ? tree->nodes[nodes[end]].self_count
-				       : tree->nodes[nodes[end]].self_bytes;
+		cost += own_cost(tree, nodes[end]);
 	level->next = end;
 	folding->stack.count = level->stack_len;
 	if (!push_name(folding, name))
@@ -201,13 +217,12 @@ static bool walk_set(struct folding *folding)
 static int write_lines(struct folding *folding)
 {
 	const struct figure_tree *tree = folding->tree;
-	const struct figure_node *root = tree->nodes;
 	uint64_t cost;
 	uint32_t *slot;
 
 	if (!tree->node_count)
 		return 0;
-	cost = tree->by_count ? root->self_count : root->self_bytes;
+	cost = own_cost(tree, 0);
 	if (cost)
 		write_line(folding, cost);
 	slot = vec_push(&folding->nodes);

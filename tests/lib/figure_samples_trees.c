@@ -102,8 +102,6 @@ const struct figure *sample_tree(struct arena *arena,
 			.frame = i ? copy_frame(arena, input[i].frame) : NULL,
 			.total_bytes = builder.bytes[i],
 			.total_count = builder.counts[i],
-			.self_bytes = input[i].self_bytes,
-			.self_count = input[i].self_count,
 			.first_child = FIGURE_NO_NODE,
 			.next_sibling = FIGURE_NO_NODE,
 		};

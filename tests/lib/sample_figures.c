@@ -363,6 +363,7 @@ static const struct figure *tree_make(struct arena *arena, const char *id,
 	for (uint32_t i = 1; i < count; i++) {
 		const struct tree_row *row = &tree_rows[i - 1];
 		struct figure_node *node = &nodes[i];
+		uint64_t self_bytes = row->self_bytes / divisor;
 
 		frames[i].function = places[row->place].function;
 		frames[i].module = places[row->place].module;
@@ -372,8 +373,6 @@ static const struct figure *tree_make(struct arena *arena, const char *id,
 		frames[i].address = 0x55550000 + 64 * i;
 		node->frame = &frames[i];
 		node->first_child = node->next_sibling = FIGURE_NO_NODE;
-		node->self_bytes = row->self_bytes / divisor;
-		node->self_count = node->self_bytes / 700;
 		if (last[row->depth] == FIGURE_NO_NODE)
 			nodes[parent[row->depth - 1]].first_child = i;
 		else
@@ -381,8 +380,8 @@ static const struct figure *tree_make(struct arena *arena, const char *id,
 		last[row->depth] = parent[row->depth] = i;
 		last[row->depth + 1] = FIGURE_NO_NODE;
 		for (uint32_t d = 0; d <= row->depth; d++) {
-			nodes[parent[d]].total_bytes += node->self_bytes;
-			nodes[parent[d]].total_count += node->self_count;
+			nodes[parent[d]].total_bytes += self_bytes;
+			nodes[parent[d]].total_count += self_bytes / 700;
 		}
 	}
 	figure->tree.nodes = nodes;
