@@ -160,6 +160,7 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.groups = engine_groups(pipeline->engine),
 		.peak_tick = totals->peak_tick,
 		.peak_order = totals->peak_order,
+		.maps = &pipeline->maps.ranges.past,
 	};
 	const struct view_options options = {
 		.name = spec->name,
@@ -331,6 +332,8 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 		if (observers[i].records == view_add)
 			status = view_settle(observers[i].context,
 					     engine_groups(pipeline->engine));
+	if (stage == STAGE_PASS && status == 0)
+		status = map_ranges_settle(&pipeline->maps.ranges);
 	if (stage == STAGE_PEAK && status == 0)
 		drop_empty(pipeline);
 	for (size_t i = 0; status < 0 && i < pipeline->spec->view_count; i++)
@@ -453,6 +456,7 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	pipeline->progress.total_bytes = pipeline->run.trace_bytes;
 	if (needs & NEED_CHAINS)
 		status = keep_chains(pipeline, diag);
+	pipeline->maps.ranges.keeps_past = needs & NEED_MAPS;
 	engine_set_progress(pipeline->engine, on_progress, pipeline);
 	for (enum stage stage = STAGE_PASS;
 	     status == 0 && stage <= STAGE_PEAK_SUMS; stage++)

@@ -16,6 +16,8 @@ void map_ranges_done(struct map_ranges *ranges)
 {
 	vec_done(ranges);
 	vec_done(&ranges->owners);
+	vec_done(&ranges->past);
+	ranges->past.is_cut = false;
 }
 
 /* Where @length bytes from @begin end, in whole pages. */
@@ -52,6 +54,41 @@ static void release(struct map_ranges *ranges, uint32_t owner, uint64_t tick)
 		item->end_tick = tick;
 }
 
+/* @range, or the part of it in [begin, end), is there until @tick. */
+static int note_past(struct map_ranges *ranges, const struct map_range *range,
+		     uint64_t begin, uint64_t end, uint64_t tick)
+{
+	struct map_piece *piece;
+
+	if (!ranges->keeps_past)
+		return 0;
+	if (ranges->past.count == MAP_PIECES_MAX) {
+		ranges->past.is_cut = true;
+		return 0;
+	}
+	piece = vec_push(&ranges->past);
+	if (!piece)
+		return -ENOMEM;
+	*piece = (struct map_piece){
+		.begin = range->begin > begin ? range->begin : begin,
+		.end = range->end < end ? range->end : end,
+		.from_tick = range->from_tick,
+		.to_tick = tick,
+		.owner = range->owner,
+	};
+	return 0;
+}
+
+int map_ranges_settle(struct map_ranges *ranges)
+{
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < ranges->count; i++)
+		status = note_past(ranges, &ranges->items[i], 0, UINT64_MAX,
+				   UINT64_MAX);
+	return status;
+}
+
 /* Puts @count of @added, which are in order, before number @index.  Those that
    are too many are forgotten, but their owners keep them: when these end is not
    known then. */
@@ -60,8 +97,10 @@ static int insert(struct map_ranges *ranges, size_t index,
 {
 	for (size_t i = 0; i < count; i++)
 		ranges->owners.items[added[i].owner].ranges++;
-	if (count > MAP_RANGES_MAX - ranges->count)
+	if (count > MAP_RANGES_MAX - ranges->count) {
 		count = MAP_RANGES_MAX - ranges->count;
+		ranges->past.is_cut = true;
+	}
 	if (!count)
 		return 0;
 	if (!vec_reserve(ranges, ranges->count + count))
@@ -80,8 +119,13 @@ static int cut(struct map_ranges *ranges, uint64_t begin, uint64_t end,
 	size_t first = first_after(ranges, begin), last;
 	struct map_range *range = &ranges->items[first];
 
+	for (last = first;
+	     last < ranges->count && ranges->items[last].begin < end; last++)
+		if (note_past(ranges, &ranges->items[last], begin, end, tick))
+			return -ENOMEM;
 	if (first < ranges->count && range->begin < begin) {
-		struct map_range rest = { end, range->end, range->owner };
+		struct map_range rest = { end, range->end, range->from_tick,
+					  range->owner };
 
 		range->end = begin;
 		first++;
@@ -103,7 +147,7 @@ static int cut(struct map_ranges *ranges, uint64_t begin, uint64_t end,
 int map_ranges_map(struct map_ranges *ranges, uint64_t begin, uint64_t length,
 		   uint64_t tick, bool is_owner)
 {
-	struct map_range range = { begin, range_end(begin, length), 0 };
+	struct map_range range = { begin, range_end(begin, length), tick, 0 };
 	int status = cut(ranges, begin, range.end, tick);
 	struct map_owner *owner;
 
@@ -153,7 +197,8 @@ static int collect(const struct map_ranges *ranges, uint64_t begin,
 /* The pieces of [begin, end) are in [to, to_end) now, which is free; the last is
    longer where that is, and what does not fit is gone. */
 static int place(struct map_ranges *ranges, const struct pieces *pieces,
-		 uint64_t begin, uint64_t end, uint64_t to, uint64_t to_end)
+		 uint64_t begin, uint64_t end, uint64_t to, uint64_t to_end,
+		 uint64_t tick)
 {
 	uint64_t length = to_end - to;
 	struct pieces placed = { 0 };
@@ -172,7 +217,7 @@ static int place(struct map_ranges *ranges, const struct pieces *pieces,
 		slot = vec_push(&placed);
 		if (slot)
 			*slot = (struct map_range){ to + first, to + last,
-						    piece->owner };
+						    tick, piece->owner };
 		else
 			status = -ENOMEM;
 	}
@@ -199,7 +244,8 @@ int map_ranges_move(struct map_ranges *ranges, const uint64_t from[2],
 	if (status == 0)
 		status = cut(ranges, to[0], to_end, tick);
 	if (status == 0)
-		status = place(ranges, &pieces, from[0], end, to[0], to_end);
+		status = place(ranges, &pieces, from[0], end, to[0], to_end,
+			       tick);
 	for (size_t i = 0; i < pieces.count; i++)
 		release(ranges, pieces.items[i].owner, tick);
 	vec_done(&pieces);

@@ -13,15 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/engine/map_piece.h"
+
 /* There are no more ranges than this; Linux allows 65530 mappings by default. */
-enum { MAP_RANGES_MAX = 1 << 16 };
+enum { MAP_RANGES_MAX = 1 << 16, MAP_PIECES_MAX = 1 << 20 };
 
 #define MAP_RANGES_NOT_ENDED UINT64_MAX
 
-/* Bytes [begin, end) that call number @owner mapped. */
+/* Bytes [begin, end) that call number @owner mapped, there since @from_tick. */
 struct map_range {
 	uint64_t begin;
 	uint64_t end;
+	uint64_t from_tick;
 	uint32_t owner;
 };
 
@@ -39,6 +42,7 @@ struct map_owner {
  * struct map_ranges - zero-initialised is empty
  * @items:  by address, without overlaps
  * @owners: in the order in which they came
+ * @past:   what is unmapped again, if @keeps_past; at most MAP_PIECES_MAX
  */
 struct map_ranges {
 	struct map_range *items;
@@ -49,6 +53,8 @@ struct map_ranges {
 		size_t count;
 		size_t capacity;
 	} owners;
+	bool keeps_past;
+	struct map_pieces past;
 };
 
 void map_ranges_done(struct map_ranges *ranges);
@@ -72,6 +78,10 @@ int map_ranges_unmap(struct map_ranges *ranges, uint64_t begin,
  */
 int map_ranges_move(struct map_ranges *ranges, const uint64_t from[2],
 		    const uint64_t to[2], bool keeps, uint64_t tick);
+
+/* After the last call, where @keeps_past: what is mapped still is added to @past.
+   Return: 0 or -ENOMEM. */
+int map_ranges_settle(struct map_ranges *ranges);
 
 /* Return: when call number @owner held nothing any more, or
    MAP_RANGES_NOT_ENDED: also if it is not known, since there were more than

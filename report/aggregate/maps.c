@@ -104,6 +104,7 @@ static struct figure *finish(struct table_maker *table,
 
 static const struct figure_column map_columns[] = {
 	{ "call", "Call", "mmaps", CELL_TEXT },
+	{ "id", "Map", NULL, CELL_ID },
 	{ "timestamp", "Time", NULL, CELL_SECONDS },
 	{ "thread", "Thread", NULL, CELL_ID },
 	{ "address", "Address", NULL, CELL_ADDRESS },
@@ -166,8 +167,10 @@ static void add_mmap_details(struct table_maker *table,
 				      end_tick != MAP_RANGES_NOT_ENDED));
 }
 
+/* @owner: number of the call among those of mmap. */
 static void add_map(struct table_maker *table, const struct scope *scope,
-		    const struct map_call *call, uint64_t end_tick)
+		    const struct map_call *call, size_t owner,
+		    uint64_t end_tick)
 {
 	const struct event *event = &call->event;
 	const char *name = event->kind == EVENT_MMAP	 ? "mmap"
@@ -176,6 +179,8 @@ static void add_map(struct table_maker *table, const struct scope *scope,
 
 	table_row(table);
 	table_add(table, cell_text(name));
+	table_add(table, cell_or_none(cell_id(owner),
+				      event->kind == EVENT_MMAP));
 	table_add(table, cell_seconds(run_seconds(scope->run, event->tick)));
 	table_add(table, cell_id(call->thread));
 	table_add(table, cell_address(event->addr));
@@ -227,7 +232,7 @@ const struct figure *maps_mmaps(const struct maps *maps,
 	for (size_t i = 0; i < maps->maps.count; i++) {
 		const struct map_call *call = &maps->maps.items[i];
 
-		add_map(&table, scope, call,
+		add_map(&table, scope, call, owner,
 			map_ranges_end(&maps->ranges, owner));
 		owner += call->event.kind == EVENT_MMAP;
 	}

@@ -14,6 +14,7 @@ void condition_done(struct condition *condition)
 {
 	free(condition->list);
 	free(condition->groups);
+	free(condition->maps);
 	stack_regex_free(condition->frames);
 	for (size_t i = 0; i < condition->filter_count; i++)
 		filter_free(condition->filters[i]);
@@ -145,6 +146,7 @@ static uint64_t subject_value(struct condition *condition,
 	case SUBJECT_FROM:
 	case SUBJECT_TO:
 	case SUBJECT_ALIVE_AT:
+	case SUBJECT_MAP:
 	case SUBJECT_GROUP_ALLOCATIONS:
 	case SUBJECT_GROUP_LEAKED:
 	case SUBJECT_GROUP_INTERVAL:
@@ -242,6 +244,8 @@ static bool is_met(struct condition *condition,
 	case CONDITION_GROUPS:
 		return record->group < condition->group_count &&
 		       condition->groups[record->group];
+	case CONDITION_MAPS:
+		return condition_match_maps(condition, record);
 	case CONDITION_FRAMES:
 		return stack_regex_match(condition->frames, record->stack);
 	case CONDITION_FILTERS:

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/engine/map_piece.h"
 #include "report/filter/filter.h"
 #include "report/filter/moment.h"
 
@@ -25,8 +26,15 @@ enum condition_kind {
 	CONDITION_FREED,  /* freed from .moment to .until */
 	CONDITION_CHAIN_LEAKED,
 	CONDITION_GROUPS, /* the record's group is among them */
+	CONDITION_MAPS,   /* the block lies in one of the maps */
 	CONDITION_FRAMES, /* a frame of the stack matches */
 	CONDITION_FILTERS, /* at least one of them passes */
+};
+
+/* @reach: where this piece or one before it ends last. */
+struct condition_map {
+	struct map_piece piece;
+	uint64_t reach;
 };
 
 /**
@@ -36,6 +44,7 @@ enum condition_kind {
  * @removed:    see struct filter_count
  * @list:       rising; @list_count of them
  * @groups:     one byte a group, not 0 for those that pass
+ * @maps:       by address
  * @depths:     by node: frames up to the root + 1; 0 not known yet
  *
  * What is owned is freed by condition_done(), @text by the filter's arena.
@@ -54,6 +63,8 @@ struct condition {
 	size_t list_count;
 	uint8_t *groups;
 	size_t group_count;
+	struct condition_map *maps;
+	size_t map_count;
 	struct stack_regex *frames;
 	struct filter **filters;
 	size_t filter_count;
@@ -92,5 +103,14 @@ uint64_t condition_failures(const struct condition *condition);
 int condition_select_groups(struct condition *condition,
 			    const struct filter_term *term,
 			    const struct filter_context *context);
+
+/* Fills @maps of a condition with those of @pieces whose owner is in @list.
+   Return: 0 or -ENOMEM. */
+int condition_select_maps(struct condition *condition,
+			  const struct map_pieces *pieces);
+
+/* Whether the block of @record began within @maps when it was allocated. */
+bool condition_match_maps(const struct condition *condition,
+			  const struct record *record);
 
 #endif /* REPORT_FILTER_CONDITION_H */

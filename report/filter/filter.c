@@ -277,6 +277,27 @@ static int add_list(struct compiling *compiling, const struct filter_term *term)
 	return 0;
 }
 
+/* The list says which maps. */
+static int add_maps(struct compiling *compiling, const struct filter_term *term)
+{
+	const struct filter_context *context = &compiling->filter->context;
+	size_t before = compiling->filter->count;
+	struct condition *condition;
+	int status;
+
+	if (context->maps->is_cut)
+		return cannot_answer(compiling, term,
+				     "the trace has too many maps");
+	status = add_list(compiling, term);
+	if (status || compiling->filter->count == before)
+		return status;
+	condition = &compiling->filter->items[before];
+	condition->kind = CONDITION_MAPS;
+	return condition_select_maps(condition, context->maps)
+		       ? no_memory(compiling->diag)
+		       : 0;
+}
+
 /* Adds the threads whose name @text matches; those without name have none. */
 static int select_threads(struct compiling *compiling,
 			  struct condition *condition, const char *text)
@@ -473,6 +494,8 @@ static int add_term(struct compiling *compiling, const struct filter_term *term)
 	case SUBJECT_BACKTRACE:
 	case SUBJECT_FREE_BACKTRACE:
 		return add_list(compiling, term);
+	case SUBJECT_MAP:
+		return add_maps(compiling, term);
 	case SUBJECT_THREAD_NAME:
 		return add_thread_names(compiling, term);
 	case SUBJECT_GROUP_ALLOCATIONS:
@@ -510,6 +533,7 @@ struct filter *filter_new(const struct filter_spec *spec,
 				status = add_term(&compiling, &spec->terms[i]);
 	if (status == 0) {
 		filter->context.groups = NULL;
+		filter->context.maps = NULL;
 		return filter;
 	}
 	filter_free(filter);

@@ -25,6 +25,7 @@
 struct arena;
 struct diag;
 struct groups;
+struct map_pieces;
 struct run;
 struct stacks;
 struct symbols;
@@ -77,6 +78,7 @@ enum filter_subject {
 	SUBJECT_MARKER,
 	SUBJECT_BACKTRACE,
 	SUBJECT_FREE_BACKTRACE,
+	SUBJECT_MAP,
 	SUBJECT_POSITION_IN_CHAIN,
 	SUBJECT_FIRST_SIZE,
 	SUBJECT_LAST_SIZE,
@@ -240,6 +242,7 @@ enum filter_need {
 	NEED_PEAK = 1,   /* moment of the peak */
 	NEED_GROUPS = 2, /* statistics of groups */
 	NEED_CHAINS = 4, /* how chains end, see engine_keep_chains() */
+	NEED_MAPS = 8,   /* what the calls of mmap held */
 };
 
 /* Return: enum filter_need, ORed; 0 if one pass will do. */
@@ -254,6 +257,7 @@ bool filter_is_of_peak(const struct filter_spec *spec);
  *              filter_needs() NEED_GROUPS
  * @peak_tick, @peak_order: moment of the peak: time and number of the event
  *              that reached it; used when NEED_PEAK
+ * @maps:       used when NEED_MAPS, for filter_new() only
  */
 struct filter_context {
 	const struct run *run;
@@ -262,6 +266,7 @@ struct filter_context {
 	const struct groups *groups;
 	uint64_t peak_tick;
 	uint64_t peak_order;
+	const struct map_pieces *maps;
 };
 
 struct filter;

@@ -114,6 +114,8 @@ const struct filter_key filter_keys[] = {
 	{ "deallocation_backtraces", "LIST", "freed by one of these backtraces",
 	  IS(FREE_BACKTRACE, NUMBERS), OFTEN,
 	  .negated = "not_deallocation_backtraces" },
+	{ "from_map", "LIST", "lies in one of these maps",
+	  IS(MAP, NUMBERS), OFTEN, .negated = "not_from_map" },
 	{ "use", "LIST", "passes all of these filters", IS(FILTER, FILTERS) },
 	{ "use_any", "LIST", "passes at least one of these filters",
 	  ANY(FILTER, FILTERS) },
@@ -178,9 +180,6 @@ const char *filter_key_refusal(const char *name)
 			   "thread and address_min come near it" },
 		{ "jemalloc", "a trace does not hold which allocator a block "
 			      "is from; library_regex comes near it" },
-		{ "from_map", "the maps that an allocator takes blocks from are "
-			      "made inside the C library and not in the trace; "
-			      "address_min and address_max name a range" },
 		{ "custom_filter", "there are no scripts here; filters are "
 				   "combined with use, use_any, not_use" },
 	};
@@ -364,6 +363,8 @@ static unsigned term_needs(const struct filter_term *term)
 	case SUBJECT_GROUP_INTERVAL:
 	case SUBJECT_GROUP_MAX_USAGE:
 		return NEED_GROUPS;
+	case SUBJECT_MAP:
+		return NEED_MAPS;
 	case SUBJECT_TEMPORARY:
 	case SUBJECT_FROM:
 	case SUBJECT_TO:

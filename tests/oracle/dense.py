@@ -16,6 +16,8 @@ STEP = RUN // 200
 SIZES = (0, 1, 16, 16, 24, 24, 24, 64, 64, 100, 1024, 1024, 4096, 65536)
 MALLOC, CALLOC, MEMALIGN, NEW, FREE, DELETE, REALLOC = range(1, 8)
 MARKER = 14
+MMAP, MUNMAP, MREMAP = 8, 9, 10
+PLACE = 0x10000   # of one block
 
 
 NAMES = {1: "app", 2: "worker", 3: "worker"}
@@ -65,6 +67,9 @@ class Dense:
         if dice < 0.025:
             self.put_marker(events, now)
             return 0
+        if 0.035 < dice < 0.06:
+            self.put_map(events, now, stack)
+            return 0
         if dice < 0.45 or not self.live:
             address = self.place()
             if dice < 0.035 and self.live:   # its free was lost
@@ -110,10 +115,29 @@ class Dense:
         self.marker_count += 1
         self.order += 1
 
+    def put_map(self, events, now, stack):
+        """mmap, munmap or mremap of a few places, some of them with blocks."""
+        def some():
+            first = self.random.randrange(1, self.next_address // PLACE + 4)
+            length = self.random.randrange(1, 6) * PLACE
+            return first * PLACE, length - self.random.choice((0, 1, 4096))
+        begin, length = some()
+        kind = self.random.choice((MMAP, MMAP, MUNMAP, MREMAP))
+        fields = [events.addr(begin), coding.varint(length)]
+        if kind == MMAP:
+            fields += [coding.varint(3), coding.varint(0x22), coding.svarint(-1),
+                       coding.varint(0)]
+        elif kind == MREMAP:
+            new, new_length = some()
+            fields += [events.addr(new), coding.varint(new_length),
+                       coding.varint(3)]
+        events.add(kind, now / 1e9, stack, *fields)
+        self.order += 1
+
     def place(self):
         if self.free_addresses and self.random.random() < 0.6:
             return self.free_addresses.pop()
-        self.next_address += 0x10000
+        self.next_address += PLACE
         return self.next_address
 
     def begin(self, address):

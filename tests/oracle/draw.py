@@ -60,7 +60,8 @@ class View:
 
 MANY_ROWS = 4000  # of more, no view shows all
 USES = ("use", "use_any")
-LISTS = (*USES, "thread", "marker", "backtraces", "deallocation_backtraces")
+LISTS = (*USES, "thread", "marker", "backtraces", "deallocation_backtraces",
+         "from_map")
 
 
 def bare(key):
@@ -78,7 +79,8 @@ def is_of_this_run(key):
     name = bare(key)
     range_name = name.rsplit("_", 1)[0]
     return (name in ("from", "to", "alive_at", "alive_at_2") or
-            name.startswith(("address", "group_max_total_usage")) or
+            name.startswith(("address", "from_map",
+                             "group_max_total_usage")) or
             oracle.RANGES.get(range_name, (0, 0, ""))[2] in ("DURATION", "SPAN"))
 
 
@@ -106,6 +108,8 @@ class Draw:
         """Whether the trace has what the key is about."""
         if bare(key).startswith("usable_size"):
             return self.model.rows[0].usable is not None
+        if bare(key) == "from_map":
+            return self.model.maps.count > 0
         if bare(key) == "deallocation_backtraces":
             return any(row.end_group is not None for row in self.model.rows)
         return True
@@ -267,6 +271,12 @@ class Draw:
             return self.numbers(lambda one: one.group, row)
         if key == "deallocation_backtraces":
             return self.numbers(lambda one: one.end_group, row)
+        if key == "from_map":
+            def one_of(other):
+                return self.random.choice(
+                    [*model.maps.around(other, model)] or
+                    [self.random.randrange(model.maps.count)])
+            return self.numbers(one_of, row)
         if key == "thread_name":
             names = sorted({one.thread_name or "" for one in model.rows} - {""})
             return self.pattern(names or ["none"], [row.thread_name or "none"])

@@ -24,6 +24,72 @@ def nanoseconds(number):
     return int(decimal.Decimal(number).scaleb(9).to_integral_value())
 
 
+PAGE = 4096
+
+
+class Maps:
+    """What the calls of mmap held: pieces [begin, end, map, since, until), until
+    None where nothing unmapped them.  calls: rows of the mmaps JSON."""
+
+    def __init__(self, calls):
+        self.pieces, self.count = [], 0
+        for call in calls:
+            at, begin = nanoseconds(call["timestamp"]), int(call["address"], 16)
+            end = begin + call["length"] + -call["length"] % PAGE
+            if call["call"] == "mmap":
+                assert call["id"] == self.count
+                self.unmap(begin, end, at)
+                self.pieces.append([begin, end, self.count, at, None])
+                self.count += 1
+            elif call["call"] == "munmap":
+                self.unmap(begin, end, at)
+            else:
+                self.move(begin, end, call, at)
+
+    def unmap(self, begin, end, at):
+        """What it holds of [begin, end) until then; return: those parts."""
+        gone, kept = [], []
+        for piece in self.pieces:
+            low, high, number, since, until = piece
+            if until is not None or high <= begin or low >= end:
+                kept.append(piece)
+                continue
+            gone.append([max(low, begin), min(high, end), number, since, at])
+            for part in ((low, begin), (end, high)):
+                if max(low, part[0]) < min(high, part[1]):
+                    kept.append([max(low, part[0]), min(high, part[1]), number,
+                                 since, None])
+        self.pieces = kept + gone
+        return gone
+
+    def move(self, begin, end, call, at):
+        """A map that is moved or made longer, or shorter, at its end."""
+        new = int(call["new_address"], 16)
+        length = call["new_length"] + -call["new_length"] % PAGE
+        gone = self.unmap(begin, end, at)
+        self.unmap(new, new + length, at)
+        for low, high, number, _, _ in gone:
+            first, last = low - begin, high - begin
+            last = length if high == end else min(last, length)
+            if first < last:
+                self.pieces.append([new + first, new + last, number, at, None])
+
+    def around(self, row, model):
+        """{map: verdict} of the maps that may hold the block of a row."""
+        found = {}
+        for low, high, number, since, until in self.pieces:
+            if not low <= row.address < high:
+                continue
+            time = row.at, row.at
+            since = since, since + (model.slack if since == row.at else 0)
+            verdict = at_least(time, since)
+            if until is not None:
+                until = until, until + (model.slack if until == row.at else 0)
+                verdict = all_of(verdict, negated(at_least(time, until)))
+            found[number] = any_of(found.get(number, False), verdict)
+        return found
+
+
 class Row:
     """An allocation."""
 
@@ -69,10 +135,13 @@ class Model:
               the maker of the trace knows it; else times decide, and what they
               leave open (equal times) is not asked.
     markers:  {id: markers before it}, likewise; else there are none.
+    maps:     rows of the mmaps JSON.
     """
 
-    def __init__(self, document, run_time, exact, orders=None, markers=None):
+    def __init__(self, document, run_time, exact, orders=None, markers=None,
+                 maps=()):
         self.markers = markers or {}
+        self.maps = Maps(maps)
         self.backtraces = document.get("backtraces")
         self.run_time = run_time
         self.slack = 0 if exact else 1
@@ -515,6 +584,15 @@ def number_key(value_of):
         lambda row, wanted=frozenset(numbers(text)): value_of(row) in wanted)
 
 
+def key_from_map(model, _, text):
+    wanted = numbers(text)
+
+    def ask(row):
+        found = model.maps.around(row, model)
+        return any_of(*(found[one] for one in wanted & found.keys()), False)
+    return ask
+
+
 def key_thread_name(model, _, text):
     pattern = re.compile(text)
     return lambda row: bool(pattern.search(row.thread_name or ""))
@@ -534,6 +612,7 @@ KEYS = {
     "thread_name": key_thread_name,
     "marker": number_key(lambda row: row.marker),
     "backtraces": number_key(lambda row: row.group),
+    "from_map": key_from_map,
     "deallocation_backtraces": number_key(lambda row: row.end_group),
     "group_max_total_usage_first_seen_min": first_seen(moment_from),
     "group_max_total_usage_first_seen_max": first_seen(moment_to),

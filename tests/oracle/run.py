@@ -339,8 +339,9 @@ class Trace:
         document = load(report("--quiet", "--view", "", "--as", "allocations",
                                self.path))
         head = load(report("--quiet", "--as", "summary", self.path))["head"]
+        maps = load(report("--quiet", "--as", "mmaps", self.path))["mmaps"]
         self.model = oracle.Model(document, oracle.nanoseconds(head["run_time"]),
-                                  self.exact, self.orders, self.markers)
+                                  self.exact, self.orders, self.markers, maps)
         self.check_head(head)
 
     def check_head(self, head):

@@ -150,6 +150,40 @@ static void odd_lengths(void **state)
 	assert_int_equal(ranges.count, 0);
 }
 
+/* The piece number @i of what is past, in pages. */
+static void past_is(size_t i, uint64_t first, uint64_t pages, uint32_t owner,
+		    uint64_t from_tick, uint64_t to_tick)
+{
+	const struct map_piece *piece = &ranges.past.items[i];
+
+	assert_true(i < ranges.past.count);
+	assert_int_equal(piece->begin, first * PAGE);
+	assert_int_equal(piece->end, (first + pages) * PAGE);
+	assert_int_equal(piece->owner, owner);
+	assert_int_equal(piece->from_tick, from_tick);
+	assert_true(piece->to_tick == to_tick);
+}
+
+static void what_was_where(void **state)
+{
+	(void)state;
+	ranges.keeps_past = true;
+	map(10, 10);
+	unmap(12, 2);
+	map(18, 4);
+	move(10, 2, 30, 3);
+	assert_int_equal(map_ranges_settle(&ranges), 0);
+	assert_int_equal(ranges.past.count, 6);
+	past_is(0, 12, 2, 0, 1, 2);
+	past_is(1, 18, 2, 0, 1, 3);
+	past_is(2, 10, 2, 0, 1, 4);
+	past_is(3, 14, 4, 0, 1, UINT64_MAX);
+	past_is(4, 18, 4, 1, 3, UINT64_MAX);
+	past_is(5, 30, 3, 0, 4, UINT64_MAX);
+	assert_false(ranges.past.is_cut);
+	ranges.keeps_past = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +194,7 @@ int main(void)
 		cmocka_unit_test_setup(moved_in_part, begin),
 		cmocka_unit_test_setup(both_stay, begin),
 		cmocka_unit_test_setup(odd_lengths, begin),
+		cmocka_unit_test_setup(what_was_where, begin),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

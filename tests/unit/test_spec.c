@@ -644,10 +644,12 @@ static void keys_of_filters_are_filter_keys(void **state)
 		"whether the allocator took a block from mmap (glibc: blocks "
 		"of M_MMAP_THRESHOLD, 128KiB, and more); size_min and "
 		"address_min come near it");
-	refuses("[filter a]\nfrom_map = 3\n",
-		"a.ini:2: there is no key from_map: the maps that an allocator "
-		"takes blocks from are made inside the C library and not in "
-		"the trace; address_min and address_max name a range");
+	refuses("[filter a]\narena = main\n",
+		"a.ini:2: there is no key arena: a trace does not hold the "
+		"arena of a block; thread and address_min come near it");
+	refuses("[filter a]\nfrom_map = a\n",
+		"a.ini:2: from_map: \"a\" is not a number; allowed: whole "
+		"numbers with commas between them (3, 17)");
 	reads(&spec, "[view a]\ngroup_leaked_allocations_min = 0.1%\n"
 		     "thread = 1\nthread = 0x2, 3\n"
 		     "function_regex = a\nfunction_regex = a\n");
