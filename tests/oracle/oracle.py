@@ -236,8 +236,10 @@ class Model:
             if row.alloc_order is not None:
                 order = row.free_order
             else:
-                first = ends_first and row.at < row.end
-                order = (row.end, 0 if first else 2, row.id)
+                order = (row.end, 2, row.id)
+                if ends_first:  # its own beginning comes before it
+                    order = ((row.end, 0, row.id) if row.at < row.end else
+                             (row.end, 1, row.id + 0.5))
             steps.append((order, 0, row.end, row))
         # An allocation over a live block ends it: one order, the end first.
         steps.sort(key=lambda step: step[:2])
