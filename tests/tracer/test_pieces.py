@@ -17,9 +17,10 @@ import tempfile
 import time
 
 from dump_trace import Trace
-from traced import (BUILD, CONTINUED, EXIT, LIBRARY, PROGRAMS, RECORD,
-                    SIGNALLED, STOPPED, Run, Skip, check, check_equal,
-                    children_of, read_progress, run_tests, test, wait_for)
+from traced import (BUILD, CONTINUED, EXIT, LIBRARY, PATIENCE, PROGRAMS,
+                    RECORD, SIGNALLED, STOPPED, Run, Skip, check, check_equal,
+                    check_sequence, read_progress, run_tests, start_sequence,
+                    test)
 
 START, SIGNAL, API, ROTATION, FORK = range(1, 6)  # why a piece begins
 GAP = 1
@@ -78,19 +79,6 @@ def check_order(pieces):
     check(not unknown, "unknown freed", unknown[:3])
 
 
-def check_sequence(pieces, progress, what):
-    """Every block of every thread of sequence, once and in its order."""
-    sizes = {}
-    for ev in all_events(pieces):
-        if ev.kind == "malloc" and ev.size >= 1000 and ev.thread > 1:
-            sizes.setdefault(ev.size // 1000 - 1, []).append(ev.size % 1000)
-    for t, count in enumerate(progress):
-        got = sizes.get(t, [])
-        check(count <= len(got) <= count + 1, what, "thread", t, len(got),
-              count)
-        check(got == [i % 1000 for i in range(len(got))], what, "thread", t)
-
-
 @test
 def rotation_among_threads():
     for env in ({}, {"MEMORY_PROFILER_HELPER": "0"}):
@@ -111,17 +99,13 @@ def rotation_among_threads():
         run.done()
 
 
-def start_sequence(path, threads, rotate, pause_us=0):
-    """sequence under the launcher, once there is a second file.  Return: the
-    launcher, its child's id."""
-    env = dict(os.environ, MEMORY_PROFILER_ROTATE=rotate)
-    p = subprocess.Popen([RECORD, "-q", "-o", path, "--",
-                          os.path.join(PROGRAMS, "sequence"), path + ".n",
-                          str(threads), "100000000", str(pause_us)], env=env,
-                         stderr=subprocess.PIPE)
+def start_rotated(path, threads, rotate, pause_us=0):
+    """sequence, once there is a second file."""
     second = path + ".1"
-    wait_for(p, lambda: os.path.exists(second) and os.path.getsize(second))
-    return p, children_of(p.pid)[0]
+    return start_sequence(
+        path, threads,
+        lambda: os.path.exists(second) and os.path.getsize(second),
+        {"MEMORY_PROFILER_ROTATE": rotate}, pause_us)
 
 
 @test
@@ -131,9 +115,9 @@ def rotation_by_time():
         raise Skip("one processor")
     directory = tempfile.mkdtemp(prefix="memprof-test-")
     path = os.path.join(directory, "trace.dat")
-    p, program = start_sequence(path, 2, "1s", 5000)
+    p, program = start_rotated(path, 2, "1s", 5000)
     os.kill(program, signal.SIGKILL)
-    p.communicate(timeout=60)
+    p.communicate(timeout=PATIENCE)
     pieces = pieces_of(traces_in(directory))
     first = pieces[0]
     end = first.ends[0]
@@ -151,10 +135,10 @@ def killed_while_rotating():
     for n in range(4):
         directory = tempfile.mkdtemp(prefix="memprof-test-")
         path = os.path.join(directory, "trace.dat")
-        p, program = start_sequence(path, 3, "1")
+        p, program = start_rotated(path, 3, "1")
         time.sleep(choose.random() * 0.02)
         os.kill(program, signal.SIGKILL)
-        _, errors = p.communicate(timeout=60)
+        _, errors = p.communicate(timeout=PATIENCE)
         check_equal(errors, b"", f"round {n}: standard error")
         traces = traces_in(directory)
         pieces = pieces_of(traces)
@@ -178,7 +162,7 @@ def meddle(how, nth, what, options=(), env=None, under=()):
                         *under, RECORD, "-q", "-o", trace, *options, "--",
                         os.path.join(PROGRAMS, "moments"), progress, what,
                         trace], env=env, stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, text=True, timeout=100)
+                       stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     if p.returncode == CANNOT:
         raise Skip("processes cannot be followed here")
     traces = traces_in(directory)
@@ -386,7 +370,7 @@ def names_of_pieces():
     directory = tempfile.mkdtemp(prefix="memprof-test-")
     subprocess.run([os.path.join(PROGRAMS, "pieces"), "1", "2", "exit"],
                    env=dict(os.environ, LD_PRELOAD=LIBRARY, **env),
-                   cwd=directory, check=True, timeout=120)
+                   cwd=directory, check=True, timeout=PATIENCE)
     names = sorted(os.listdir(directory))
     check_equal([name.rpartition("-")[0] for name in names],
                 ["pieces-0", "pieces-1", "pieces-2"], "names")

@@ -157,6 +157,32 @@ def read_progress(path):
         return struct.unpack("<64Q", f.read() or bytes(64 * 8))
 
 
+def start_sequence(path, threads, has_begun, env, pause_us=0):
+    """Starts programs/sequence.c under the launcher; path.n counts its blocks.
+    Return: the launcher and its child's id, once it has begun."""
+    p = subprocess.Popen([RECORD, "-q", "-o", path, "--",
+                          os.path.join(PROGRAMS, "sequence"), path + ".n",
+                          str(threads), "100000000", str(pause_us)],
+                         env=dict(os.environ, **env), stderr=subprocess.PIPE)
+    wait_for(p, lambda: os.path.exists(path + ".n") and has_begun())
+    return p, children_of(p.pid)[0]
+
+
+def check_sequence(traces, progress, what):
+    """Every block of every thread of sequence is there, once and in its order.
+    A thread that is killed may have one more than it has counted."""
+    sizes = {}
+    for trace in traces:
+        for ev in trace.events:
+            if ev.kind == "malloc" and ev.size >= 1000 and ev.thread > 1:
+                sizes.setdefault(ev.size // 1000 - 1, []).append(ev.size % 1000)
+    for t, count in enumerate(progress):
+        got = sizes.get(t, [])
+        check(count <= len(got) <= count + 1, what, "thread", t, len(got),
+              count)
+        check(got == [i % 1000 for i in range(len(got))], what, "thread", t)
+
+
 def later(run, number=1):
     """The same run with another one of its pieces."""
     other = copy.copy(run)
