@@ -269,9 +269,11 @@ static int add_views(struct pipeline *pipeline, enum stage stage,
 		if (!belongs(pipeline, i, stage))
 			continue;
 		observer->records = view_add;
+		observer->culled = view_add_culled;
 		if (stage == STAGE_PEAK_SUMS) {
 			view_set_peak(pipeline->views[i], totals->peak_order);
 			observer->records = NULL;
+			observer->culled = NULL;
 			observer->record = view_add_peak;
 		} else {
 			status = view_prepare(pipeline, i, diag);

@@ -89,6 +89,7 @@ suite pieces tests/tracer/pieces.sh build/release
 suite torture tests/torture/run.sh build/release
 suite instructions tests/tracer/instructions.py build/release
 suite kept tests/tracer/kept.sh build/release
+suite cull tests/tracer/cull.sh build/release
 suite smaps tests/tracer/smaps.sh build/release
 suite unwind tests/tracer/unwind.sh build/release
 suite truth tests/truth/run.py

@@ -15,9 +15,12 @@
 #include "tracer/clock.h"
 #include "tracer/columns.h"
 #include "tracer/compiler.h"
+#include "tracer/cull.h"
+#include "tracer/cull_stamps.h"
 #include "tracer/encode.h"
 #include "tracer/live.h"
 #include "tracer/log.h"
+#include "tracer/options.h"
 #include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/seal.h"
@@ -29,7 +32,9 @@ enum {
 	COMPRESS_LEVEL = 1,
 	COMPRESS_MIN = 512, /* shorter payloads are stored as they are */
 	COLUMNS_PAYLOAD_MAX = 2 << 20, /* twice what the buffers hold */
+	CULLED_PAYLOAD_MAX = 4 << 20,  /* the same and what CULLED may take */
 	LOST_BYTES = 24,    /* payload of a LOST chunk */
+	NS_PER_MS = 1000000,
 };
 
 _Static_assert(sizeof(struct trace_chunk_header) == 72, "no padding");
@@ -46,6 +51,7 @@ _Static_assert((int)CHUNK_PAYLOAD_MAX <= (int)COLUMNS_PAYLOAD_MAX &&
  * @out:       header and compressed payload
  * @out_cap:   bytes at @out
  * @columns:   for events
+ * @cull:      for those that are left out; NULL where none are
  */
 struct context {
 	struct spinlock lock;
@@ -54,6 +60,7 @@ struct context {
 	uint8_t *out;
 	size_t out_cap;
 	struct columns *columns;
+	struct cull *cull;
 };
 
 static struct context contexts[CONTEXT_COUNT];
@@ -102,8 +109,10 @@ uint64_t chunk_event_count(uint32_t piece)
 static int context_prepare(struct context *ctx)
 {
 	size_t bytes = ZSTD_estimateCCtxSize(COMPRESS_LEVEL);
-	size_t out_cap = sizeof(struct trace_chunk_header) +
-			 ZSTD_compressBound(COLUMNS_PAYLOAD_MAX);
+	size_t out_cap =
+	    sizeof(struct trace_chunk_header) +
+	    ZSTD_compressBound(cull_stamps ? CULLED_PAYLOAD_MAX
+					   : COLUMNS_PAYLOAD_MAX);
 
 	out_cap = (out_cap + 63) & ~(size_t)63;
 	if (ctx->cctx)
@@ -123,6 +132,8 @@ static int context_prepare_columns(struct context *ctx)
 {
 	if (!ctx->columns)
 		ctx->columns = pool_map(columns_bytes());
+	if (cull_stamps && !ctx->cull)
+		ctx->cull = pool_map(cull_bytes());
 	return ctx->columns ? 0 : -ENOMEM;
 }
 
@@ -360,26 +371,58 @@ static uint32_t count_events(const struct chain *chain)
 	return count;
 }
 
-/* Safety: context held. */
-static void code_chain(struct columns *columns, const struct chain *chain,
-		       struct columns_output *ret)
+/* Safety: context held; no memory for culling.  The marks for it are of no use. */
+static COLD void clear_marks(const struct chain *chain)
 {
-	columns_begin(columns, clock_time_shift());
-	for (const struct buffer *b = chain->first; b; b = b->next) {
-		struct columns_input input = get_input(b);
+	for (const struct buffer *b = chain->first; b; b = b->next)
+		cull_clear(b->words, b->len);
+}
 
-		columns_add(columns, &input);
+/* Safety: any. */
+static struct cull_limits get_limits(void)
+{
+	uint64_t ms = options.cull_lifetime_ms;
+
+	return (struct cull_limits){
+		.lifetime_ticks = ms < UINT64_MAX / NS_PER_MS
+				      ? clock_ticks_of(ms * NS_PER_MS)
+				      : UINT64_MAX,
+		.pending = options.cull_pending,
+	};
+}
+
+/* Safety: context held.  Return: events that are left out. */
+static uint32_t code_chain(struct context *ctx, const struct chain *chain,
+			   struct columns_output *ret)
+{
+	struct columns_input inputs[COLUMNS_BUFFERS_MAX];
+	unsigned time_shift = clock_time_shift();
+	size_t count = 0;
+
+	for (const struct buffer *b = chain->first; b; b = b->next)
+		inputs[count++] = get_input(b);
+	if (ctx->cull) {
+		struct cull_limits limits = get_limits();
+
+		cull_begin(ctx->cull, inputs, count, time_shift, &limits);
+	} else if (cull_stamps) {
+		clear_marks(chain);
 	}
-	columns_end(columns, ret);
+	columns_begin(ctx->columns, time_shift);
+	for (size_t i = 0; i < count; i++)
+		columns_add(ctx->columns, &inputs[i]);
+	if (ctx->cull)
+		return cull_end(ctx->cull, ctx->columns, ret);
+	columns_end(ctx->columns, ret);
+	return 0;
 }
 
 /* Safety: context held.  Return: 0 or -errno. */
 static int write_columns(struct context *ctx, const struct chain *chain,
-			 const struct columns_output *out)
+			 const struct columns_output *out, uint32_t culled)
 {
 	const struct trace_live_slot *slot = chain->first->slot;
-	struct payload payload = {out->parts, out->lens, 1 + TRACE_COLUMN_COUNT,
-				  0};
+	struct payload payload = {out->parts, out->lens, out->part_count, 0};
 	struct trace_chunk_header head = {
 	    .type = TRACE_CHUNK_COLUMNS,
 	    .thread = slot->thread,
@@ -388,6 +431,7 @@ static int write_columns(struct context *ctx, const struct chain *chain,
 	    .event_count = out->event_count,
 	    .sequence = slot->sequence,
 	    .buffer_count = chain->count,
+	    .culled_count = culled,
 	};
 
 	size_t len;
@@ -403,27 +447,29 @@ void chunk_write_chain(const struct chain *chain)
 {
 	struct columns_output out = {0};
 	struct context *ctx;
+	uint32_t culled = 0;
 	int err = open_context(&ctx);
 
 	if (err == 0)
 		err = context_prepare_columns(ctx);
 	if (err == 0) {
-		code_chain(ctx->columns, chain, &out);
-		err = write_columns(ctx, chain, &out);
+		culled = code_chain(ctx, chain, &out);
+		err = write_columns(ctx, chain, &out, culled);
 	} else {
 		out.event_count = count_events(chain);
 	}
-	event_counts[chain_piece(chain) & 1] += out.event_count;
+	event_counts[chain_piece(chain) & 1] += out.event_count + culled;
 	close_context(ctx);
 	if (err)
-		count_lost(out.event_count, err);
+		count_lost(out.event_count + culled, err);
 }
 
 int chunk_write_preamble(uint32_t piece, uint64_t trace_id)
 {
 	struct trace_preamble pre = {
 	    .version_major = TRACE_VERSION_MAJOR,
-	    .version_minor = TRACE_VERSION_MINOR,
+	    .version_minor = cull_stamps ? TRACE_VERSION_MINOR_CULLED
+					 : TRACE_VERSION_MINOR,
 	    .byte_order = TRACE_BYTE_ORDER,
 	    .trace_id = trace_id,
 	};

@@ -6,6 +6,8 @@
 #include "tracer/libc.h"
 #include "tracer/sys.h"
 
+__extension__ typedef unsigned __int128 wide;
+
 bool clock_is_tsc;
 bool clock_is_shared;
 
@@ -72,4 +74,23 @@ struct clock_pair clock_read_pair(void)
 		best.realtime_ns = realtime_ns;
 	}
 	return best;
+}
+
+uint64_t clock_ticks_of(uint64_t ns)
+{
+	static struct clock_pair start;
+	struct clock_pair now;
+	uint64_t passed_ns;
+	wide ticks;
+
+	if (!clock_is_tsc)
+		return ns;
+	now = clock_read_pair();
+	if (!start.tick)
+		start = now;
+	passed_ns = now.monotonic_ns - start.monotonic_ns;
+	if (!passed_ns) /* nothing has lived for that long */
+		return ns ? UINT64_MAX : 0;
+	ticks = (wide)ns * (now.tick - start.tick) / passed_ns;
+	return ticks < UINT64_MAX ? (uint64_t)ticks : UINT64_MAX;
 }

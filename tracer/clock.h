@@ -61,6 +61,13 @@ static inline uint64_t clock_read_ns(clockid_t id)
 /* Return: CLOCK_MONOTONIC in nanoseconds. */
 uint64_t clock_monotonic_ns(void);
 
+/*
+ * The first call, which must be over before any other, only starts to measure.
+ *
+ * Return: ticks that @ns nanoseconds take, as far as the time since then tells.
+ */
+uint64_t clock_ticks_of(uint64_t ns);
+
 /* Return: the three clocks, read as close together as possible. */
 struct clock_pair clock_read_pair(void);
 

@@ -121,24 +121,46 @@ static COLD void grow_addresses(struct columns *c)
 		*find_address(c, c->addresses[i]) = (uint16_t)i;
 }
 
-/* Spells out a frame of a new shape.  Safety: as above. */
-static void put_frame(struct columns *c, uint64_t addr)
+/* Safety: as above.  Return: the number of @addr; 0: it was new, and has one now
+   if there was one left. */
+static inline uint32_t number_address(struct columns *c, uint64_t addr)
 {
 	uint16_t *place = find_address(c, addr);
 
-	if (*place != INDEX_NONE) {
-		columns_u16(c, TRACE_COLUMN_FRAMES, *place);
-		return;
-	}
-	columns_u16(c, TRACE_COLUMN_FRAMES, 0);
-	columns_svarint(c, TRACE_COLUMN_ADDRESSES, addr - c->last_address);
-	c->last_address = addr;
+	if (*place != INDEX_NONE)
+		return *place;
 	if (c->address_count == TRACE_ADDRESSES_MAX)
-		return;
+		return 0;
 	c->addresses[++c->address_count] = addr;
 	*place = (uint16_t)c->address_count;
 	if (is_crowded(c->address_count, c->address_bits))
 		grow_addresses(c);
+	return 0;
+}
+
+/* Spells out a frame of a new shape.  Safety: as above. */
+static void put_frame(struct columns *c, uint64_t addr)
+{
+	uint32_t number = number_address(c, addr);
+
+	columns_u16(c, TRACE_COLUMN_FRAMES, number);
+	if (number)
+		return;
+	columns_svarint(c, TRACE_COLUMN_ADDRESSES, addr - c->last_address);
+	c->last_address = addr;
+}
+
+uint8_t *columns_put_frame(struct columns *c, uint8_t *p, uint64_t addr,
+			   uint64_t *last_addr)
+{
+	uint32_t number = number_address(c, addr);
+
+	p = put_varint(p, number);
+	if (number)
+		return p;
+	p = put_svarint(p, (int64_t)(addr - *last_addr));
+	*last_addr = addr;
+	return p;
 }
 
 /* Safety: as above. */
@@ -469,7 +491,7 @@ void columns_add(struct columns *c, const struct columns_input *input)
 		word = skip(c, word, word + input->from, &kept);
 	if (UNLIKELY(!word))
 		return;
-	if (!c->event_count) {
+	if (!c->first_tick) { /* of a buffer that may have no event left */
 		c->first_tick = c->tick;
 		c->t = c->tick >> c->time_shift;
 	}
@@ -502,31 +524,53 @@ static void join(struct columns *c, struct columns_output *ret)
 {
 	uint8_t *p = (uint8_t *)c->blocks;
 
-	for (int i = 0; i <= TRACE_COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < ret->part_count; i++) {
 		memcpy(p, ret->parts[i], ret->lens[i]);
 		ret->parts[i] = p;
 		p += ret->lens[i];
 	}
 }
 
-void columns_end(struct columns *c, struct columns_output *ret)
+void columns_end_with(struct columns *c, const uint8_t *culled,
+		      size_t culled_len, struct columns_output *ret)
 {
+	unsigned count = TRACE_COLUMN_COUNT + (culled_len > 0);
 	uint8_t *p = c->head;
-	size_t len = COLUMNS_HEAD_BYTES;
+	size_t len = 0;
 
 	p = put_u32(p, c->time_shift);
-	p = put_u32(p, TRACE_COLUMN_COUNT);
+	p = put_u32(p, count);
 	ret->parts[0] = c->head;
-	ret->lens[0] = COLUMNS_HEAD_BYTES;
+	ret->lens[0] = COLUMNS_HEAD_BYTES + (culled_len ? sizeof(uint32_t) : 0);
 	for (int i = 0; i < TRACE_COLUMN_COUNT; i++) {
 		ret->parts[1 + i] = column_start(c, i);
 		ret->lens[1 + i] = (size_t)(c->cursors[i] - column_start(c, i));
+	}
+	ret->parts[1 + TRACE_COLUMN_CULLED] = culled;
+	ret->lens[1 + TRACE_COLUMN_CULLED] = culled_len;
+	for (unsigned i = 0; i < count; i++) {
 		p = put_u32(p, (uint32_t)ret->lens[1 + i]);
 		len += ret->lens[1 + i];
 	}
-	if (len <= sizeof(c->blocks))
+	ret->part_count = 1 + count;
+	if (len + ret->lens[0] <= sizeof(c->blocks))
 		join(c, ret);
 	ret->first_tick = c->first_tick;
 	ret->last_tick = c->tick;
 	ret->event_count = c->event_count;
+}
+
+void columns_end(struct columns *c, struct columns_output *ret)
+{
+	columns_end_with(c, NULL, 0, ret);
+}
+
+uint64_t columns_first_tick(const struct columns *c)
+{
+	return c->first_tick;
+}
+
+void columns_mark_apart(struct columns *c, uint32_t event)
+{
+	column_start(c, TRACE_COLUMN_CODES)[event] |= TRACE_CODE_APART;
 }

@@ -27,6 +27,7 @@ enum {
 	    COLUMNS_BUFFERS_MAX * (LIVE_BUFFER / (int)sizeof(uint64_t)),
 	COLUMNS_EVENTS_MAX = COLUMNS_WORDS_MAX / 2, /* two words at least */
 	COLUMNS_HEAD_BYTES = 8 + 4 * TRACE_COLUMN_COUNT,
+	COLUMNS_PARTS_MAX = 1 + TRACE_COLUMN_COUNT + 1,
 };
 
 /**
@@ -49,15 +50,16 @@ struct columns_input {
 /**
  * struct columns_output - what became of it
  * @first_tick, @last_tick, @event_count: for the chunk's header
- * @parts, @lens: the payload: its head, then the columns; in struct columns,
- *              until the next columns_begin()
+ * @parts, @lens: the payload, @part_count parts: its head, then the columns; in
+ *              struct columns, until the next columns_begin()
  */
 struct columns_output {
 	uint64_t first_tick;
 	uint64_t last_tick;
 	uint32_t event_count;
-	const uint8_t *parts[1 + TRACE_COLUMN_COUNT];
-	size_t lens[1 + TRACE_COLUMN_COUNT];
+	size_t part_count;
+	const uint8_t *parts[COLUMNS_PARTS_MAX];
+	size_t lens[COLUMNS_PARTS_MAX];
 };
 
 struct columns;
@@ -81,5 +83,27 @@ void columns_add(struct columns *columns, const struct columns_input *input);
 
 /* Ends the chunk. */
 void columns_end(struct columns *columns, struct columns_output *ret);
+
+/* The same with a further column, CULLED, which is borrowed; empty: without. */
+void columns_end_with(struct columns *columns, const uint8_t *culled,
+		      size_t culled_len, struct columns_output *ret);
+
+/* Return: the chunk's, as columns_end() will say it. */
+uint64_t columns_first_tick(const struct columns *columns);
+
+/*
+ * Spells out a frame in a further column, by its number where it has one.
+ *
+ * @p:         room for ENCODE_VARINT_MAX bytes and one
+ * @last_addr: the last address that was spelled out there
+ *
+ * Return: the byte after it.
+ */
+uint8_t *columns_put_frame(struct columns *columns, uint8_t *p, uint64_t addr,
+			   uint64_t *last_addr);
+
+/* Event number @event of the chunk, from 0, is a free that did not come right
+   after what was before it.  Safety: there is such an event. */
+void columns_mark_apart(struct columns *columns, uint32_t event);
 
 #endif /* TRACER_COLUMNS_H */

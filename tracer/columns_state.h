@@ -103,7 +103,7 @@ struct columns {
 	uint64_t last_address;
 	uint64_t last_body;
 	uint8_t *cursors[TRACE_COLUMN_COUNT];
-	uint8_t head[COLUMNS_HEAD_BYTES];
+	uint8_t head[COLUMNS_HEAD_BYTES + sizeof(uint32_t)];
 	uint16_t successors[TRACE_SUCCESSORS];
 	uint64_t slacks[TRACE_SLACKS];
 	struct free_ring rings[TRACE_CLASSES];

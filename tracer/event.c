@@ -6,6 +6,7 @@
 #include "tracer/buffer.h"
 #include "tracer/clock.h"
 #include "tracer/control.h"
+#include "tracer/cull_stamps.h"
 #include "tracer/duration.h"
 #include "tracer/helper.h"
 #include "tracer/modules.h"
@@ -414,6 +415,14 @@ static inline void commit(struct cursor *cur)
 	buffer_commit(th->slot, p);
 }
 
+/* Safety: inside the guard.  Whose block is at @addr from now on; 0: its event is
+   lost. */
+static inline void stamp(uintptr_t addr, uint32_t thread)
+{
+	if (UNLIKELY(cull_stamps))
+		cull_stamp(addr, thread);
+}
+
 void event_alloc_values(enum trace_event_kind kind, uintptr_t addr, size_t size,
 			size_t usable, size_t align, uintptr_t caller)
 {
@@ -428,6 +437,9 @@ void event_alloc_values(enum trace_event_kind kind, uintptr_t addr, size_t size,
 		if (kind == TRACE_EVENT_MEMALIGN)
 			*cur.p++ = align;
 		commit(&cur);
+		stamp(addr, th->number);
+	} else {
+		stamp(addr, 0);
 	}
 	tls.last_block = addr;
 	tls.serial++;
@@ -440,8 +452,11 @@ put_free(struct thread *th, enum trace_event_kind kind, uintptr_t addr,
 	 uint64_t tick, uintptr_t caller)
 {
 	struct cursor cur;
+	unsigned tag = kind;
 
-	if (LIKELY(begin(&cur, th, kind, tick,
+	if (UNLIKELY(cull_stamps) && cull_is_own(addr, th->number))
+		tag |= TRACE_RECORD_OWN;
+	if (LIKELY(begin(&cur, th, tag, tick,
 			 options.free_stacks ? caller : 0))) {
 		*cur.p++ = addr;
 		commit(&cur);
@@ -490,6 +505,9 @@ void event_realloc(uintptr_t old_addr, const struct event_block *block,
 		*cur.p++ = end - th->last_tick;
 		th->last_tick = end;
 		commit(&cur);
+		stamp(block->addr, th->number);
+	} else {
+		stamp(block->addr, 0);
 	}
 	tls.last_block = block->addr;
 	tls.serial++;

@@ -16,7 +16,6 @@
 
 enum option_kind {
 	OPTION_NO_EFFECT, /* of memory-profiler and bytehound */
-	OPTION_REFUSED,   /* the same, but somebody may rely on it: a warning */
 	OPTION_PATH,      /* char[OPTIONS_PATH_MAX] */
 	OPTION_BOOL,      /* bool */
 	OPTION_NUMBER,    /* uint64_t */
@@ -42,7 +41,6 @@ struct option {
 #define OPTION(name, kind, member) \
 	{ name, OPTION_##kind, offsetof(struct options, member) }
 #define NO_EFFECT(name) { name, OPTION_NO_EFFECT, 0 }
-#define REFUSED(name) { name, OPTION_REFUSED, 0 }
 
 static const struct option table[] = {
 	OPTION("OUTPUT", PATH, output),
@@ -66,7 +64,10 @@ static const struct option table[] = {
 	OPTION("USE_SHADOW_STACK", BOOL, own_unwinder),
 	OPTION("VERIFY_UNWIND", VERIFY, verify_unwind),
 	OPTION("NAME_FILE", PATH, name_file),
-	REFUSED("CULL_TEMPORARY_ALLOCATIONS"),
+	OPTION("CULL_TEMPORARY_ALLOCATIONS", BOOL, cull),
+	OPTION("TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD", NUMBER,
+	       cull_lifetime_ms),
+	OPTION("TEMPORARY_ALLOCATION_PENDING_THRESHOLD", NUMBER, cull_pending),
 	NO_EFFECT("BACKTRACE_CACHE_SIZE_LEVEL_1"),
 	NO_EFFECT("BACKTRACE_CACHE_SIZE_LEVEL_2"),
 	NO_EFFECT("BASE_SERVER_PORT"),
@@ -97,6 +98,7 @@ struct options options = {
     .patch_allocators = true,
     .sigusr1 = true,
     .sigusr2 = true,
+    .cull_lifetime_ms = 10000,
     .owner = OPTIONS_NO_OWNER,
 };
 
@@ -200,7 +202,6 @@ static bool set(const struct option *option, const char *value)
 	case OPTION_ROTATE:
 		return values_parse_rotate(value, place);
 	case OPTION_NO_EFFECT:
-	case OPTION_REFUSED:
 		break;
 	}
 	return true;
@@ -293,7 +294,6 @@ static void add_value(struct text *out, const struct option *option)
 		text_add(out, verify_names[*(const enum verify_unwind *)place]);
 		break;
 	case OPTION_NO_EFFECT:
-	case OPTION_REFUSED:
 		break;
 	}
 }
@@ -301,8 +301,7 @@ static void add_value(struct text *out, const struct option *option)
 /* Safety: pure. */
 static bool has_effect(const struct option *option)
 {
-	return option->kind != OPTION_NO_EFFECT &&
-	       option->kind != OPTION_REFUSED;
+	return option->kind != OPTION_NO_EFFECT;
 }
 
 void options_log(void)
@@ -325,11 +324,8 @@ void options_log(void)
 			add_value(&out, option);
 		else
 			text_add(&out, given[i]);
-		log_line(option->kind == OPTION_REFUSED && parse_bool(given[i])
-			     ? LOG_WARN
-			     : LOG_INFO,
-			 line, has_effect(option) ? NULL : "(has no effect)",
-			 0);
+		log_line(LOG_INFO, line,
+			 has_effect(option) ? NULL : "(has no effect)", 0);
 	}
 }
 

@@ -60,6 +60,10 @@ struct rotate {
  * @owner:       user that the trace is given to, or OPTIONS_NO_OWNER
  * @disabled:    nothing is recorded until it is asked for
  * @rotate:      when a file is followed by another
+ * @cull:        temporary allocations are summed up
+ * @cull_lifetime_ms: those that live for less
+ * @cull_pending: during whose life the thread makes no more allocations than
+ *               this; 0: any number
  * @log_bytes_max: the log is put aside when it is longer; 0: never
  */
 struct options {
@@ -84,6 +88,9 @@ struct options {
 	uint32_t owner;
 	bool disabled;
 	struct rotate rotate;
+	bool cull;
+	uint64_t cull_lifetime_ms;
+	uint64_t cull_pending;
 	uint64_t log_bytes_max;
 };
 

@@ -8,6 +8,7 @@
 
 #include "tracer/chunk.h"
 #include "tracer/clock.h"
+#include "tracer/cull_stamps.h"
 #include "tracer/encode.h"
 #include "tracer/output_name.h"
 #include "tracer/pool.h"
@@ -19,6 +20,7 @@ enum {
 	PROCESS_FIXED = 40,
 	PROCESS_FLAG_FREE_STACKS = 1,
 	PROCESS_FLAG_LIVE = 2,
+	PROCESS_FLAG_CULLED = 4,
 	TAIL_BYTES = 64, /* kept for the tracer's version */
 	PROCESS_BYTES = CHUNK_PAYLOAD_MAX + PATH_MAX, /* payload and a path */
 	END_FIXED = 56,
@@ -107,7 +109,8 @@ int record_process(uint32_t piece, bool has_live)
 	put_u32(payload + 4, (uint32_t)sys_getppid());
 	payload[11] =
 	    (uint8_t)((options.free_stacks ? PROCESS_FLAG_FREE_STACKS : 0) |
-		      (has_live ? PROCESS_FLAG_LIVE : 0));
+		      (has_live ? PROCESS_FLAG_LIVE : 0) |
+		      (cull_stamps ? PROCESS_FLAG_CULLED : 0));
 	put_u64(payload + 16, now.tick);
 	put_u64(payload + 24, now.monotonic_ns);
 	put_u64(payload + 32, now.realtime_ns);

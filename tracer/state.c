@@ -11,6 +11,7 @@
 #include "tracer/chunk.h"
 #include "tracer/clock.h"
 #include "tracer/compiler.h"
+#include "tracer/cull_stamps.h"
 #include "tracer/duration.h"
 #include "tracer/event.h"
 #include "tracer/helper.h"
@@ -129,6 +130,7 @@ static bool start_trace(void)
 	clock_init();
 	log_init();
 	options_log();
+	cull_stamps_init();
 	modules_init();
 	jit_init();
 	if (!map_state_page() || record_process_init(&start) != 0)

@@ -20,6 +20,7 @@
 enum {
 	TRACE_VERSION_MAJOR = 2, /* a reader refuses a newer major version */
 	TRACE_VERSION_MINOR = 0, /* and skips what a newer minor one adds */
+	TRACE_VERSION_MINOR_CULLED = 1, /* of traces with culled events */
 };
 
 #define TRACE_BYTE_ORDER UINT32_C(0x0a0b0c0d)
@@ -48,7 +49,7 @@ struct trace_chunk_header {
 	uint32_t sequence; /* events: of the first buffer, within one thread */
 	uint64_t payload_checksum; /* XXH64, seed 0, of the stored payload */
 	uint32_t buffer_count; /* events: consecutive buffers in it; 0 is 1 */
-	uint32_t reserved;     /* 0 */
+	uint32_t culled_count; /* events: those left out; CULLED sums them up */
 	uint64_t header_checksum;  /* XXH64, seed 0, of the 64 bytes before it */
 };
 
@@ -115,7 +116,8 @@ enum trace_column {
 	TRACE_COLUMN_FREED,
 	TRACE_COLUMN_TIMES,
 	TRACE_COLUMN_BODIES,
-	TRACE_COLUMN_COUNT,
+	TRACE_COLUMN_COUNT, /* of those that are always there */
+	TRACE_COLUMN_CULLED = TRACE_COLUMN_COUNT,
 };
 
 enum trace_code {
@@ -131,7 +133,8 @@ enum trace_code {
 	TRACE_CODE_BLOCK_OLDER = 2 << 5,
 	TRACE_CODE_BLOCK_SPELLED = 3 << 5,
 	TRACE_CODE_BLOCK_MASK = 3 << 5,
-	TRACE_CODE_IN_PLACE = 1 << 7,
+	TRACE_CODE_IN_PLACE = 1 << 7, /* REALLOC */
+	TRACE_CODE_APART = 1 << 7,    /* FREE, DELETE */
 };
 
 /* Sizes of what the coding of columns remembers. */
@@ -143,6 +146,7 @@ enum trace_code {
 #define TRACE_ADDRESSES_MAX 65535u /* numbered frames */
 #define TRACE_FRAMES_MAX (UINT32_C(16) << 20) /* pushed in a chunk */
 #define TRACE_TIME_SHIFT_MAX 32u
+#define TRACE_CULLED_MAX (UINT32_C(1) << 20) /* allocations in a row of CULLED */
 #define TRACE_BLOCK_OVERHEAD 8u /* between a block's end and the next one */
 
 /* The head word of a record in PATH.live. */
@@ -153,6 +157,7 @@ enum trace_record {
 	TRACE_RECORD_SLACK_SHIFT = 48, /* of an extent */
 };
 
+#define TRACE_RECORD_OWN 0x80u /* a free: its thread allocated there last */
 #define TRACE_RECORD_TICKS_LONG UINT64_C(0xffffff) /* the next word has them */
 #define TRACE_RECORD_SLACK_LONG UINT64_C(0xffff)   /* the next word has it */
 

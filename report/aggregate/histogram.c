@@ -99,15 +99,19 @@ static void class_add_peak(struct histogram_class *class,
 	class->peak_bytes += record->size;
 }
 
+static uint64_t ticks_ns(const struct run *run, uint64_t ticks)
+{
+	double ns = (double)ticks * run->tick_ns;
+
+	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
+}
+
 /* Not rounded as reports write the two times: up to 1 ns from their difference. */
 static uint64_t lifetime_ns(const struct run *run, const struct record *record)
 {
-	double ns;
-
 	if (record->free_tick <= record->alloc_tick)
 		return 0;
-	ns = (double)(record->free_tick - record->alloc_tick) * run->tick_ns;
-	return ns < 9e18 ? (uint64_t)ns : (uint64_t)9e18;
+	return ticks_ns(run, record->free_tick - record->alloc_tick);
 }
 
 /* By the lifetime that reports write, which is dearer to compute and only makes a
@@ -139,6 +143,25 @@ void histogram_add(struct histogram *histogram, const struct run *run,
 {
 	class_add(&histogram->sizes[size_class(record->size)], record);
 	class_add(of_lifetime(histogram, run, record), record);
+}
+
+void histogram_add_culled(struct histogram *histogram, const struct run *run,
+			  const struct culled *culled)
+{
+	uint64_t count = culled->count, bytes = count * culled->record.size;
+	uint64_t shortest = ticks_ns(run, culled->shortest);
+	unsigned least = lifetime_class(shortest ? shortest - 1 : 0);
+	unsigned most = lifetime_class(ticks_ns(run, culled->longest) + 1);
+	struct histogram_class *lived = least == most
+						? &histogram->lifetimes[least]
+						: &histogram->not_known;
+	struct histogram_class *size =
+		&histogram->sizes[size_class(culled->record.size)];
+
+	lived->count += count;
+	lived->bytes += bytes;
+	size->count += count;
+	size->bytes += bytes;
 }
 
 void histogram_add_peak(struct histogram *histogram, const struct run *run,
@@ -262,6 +285,19 @@ static const char *lifetime_label(const struct scope *scope, unsigned class)
 	return arena_printf(scope->arena, "%s to below %s", low, high);
 }
 
+static void add_class_without_bounds(struct table_maker *table,
+				     const struct histogram_class *class,
+				     const char *label)
+{
+	if (!class->count)
+		return;
+	table_row(table);
+	table_add(table, cell_none());
+	table_add(table, cell_none());
+	table_add(table, cell_text(label));
+	add_sums(table, class);
+}
+
 struct figure *histogram_of_lifetimes(const struct histogram *histogram,
 				      const struct scope *scope,
 				      const char *id, const char *title)
@@ -294,12 +330,9 @@ struct figure *histogram_of_lifetimes(const struct histogram *histogram,
 		table_add(&table, cell_text(lifetime_label(scope, i)));
 		add_sums(&table, &histogram->lifetimes[i]);
 	}
-	if (histogram->never_freed.count) {
-		table_row(&table);
-		table_add(&table, cell_none());
-		table_add(&table, cell_none());
-		table_add(&table, cell_text("never freed"));
-		add_sums(&table, &histogram->never_freed);
-	}
+	add_class_without_bounds(&table, &histogram->never_freed,
+				 "never freed");
+	add_class_without_bounds(&table, &histogram->not_known,
+				 "not known (culled)");
 	return finish(&table, scope, id, title, "lifetimes");
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct culled;
 struct figure;
 struct record;
 struct run;
@@ -36,15 +37,21 @@ struct histogram_class {
 	uint64_t leaked_bytes;
 };
 
-/* Zero-initialised is empty. */
+/* Zero-initialised is empty.  @not_known: freed, but the trace has only sums of
+   some whose lifetimes are not of one class. */
 struct histogram {
 	struct histogram_class sizes[HISTOGRAM_SIZES];
 	struct histogram_class lifetimes[HISTOGRAM_LIFETIMES];
 	struct histogram_class never_freed;
+	struct histogram_class not_known;
 };
 
 void histogram_add(struct histogram *histogram, const struct run *run,
 		   const struct record *record);
+
+/* The same of what the trace has only in sums. */
+void histogram_add_culled(struct histogram *histogram, const struct run *run,
+			  const struct culled *culled);
 
 /* @record, which was added, was alive at the peak of the run. */
 void histogram_add_peak(struct histogram *histogram, const struct run *run,

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "report/core/vec.h"
+#include "report/engine/engine.h"
+#include "report/event/run.h"
 #include "report/event/stacks.h"
 #include "report/symbol/symbol.h"
 
@@ -221,4 +223,10 @@ struct figure *table_finish(struct table_maker *table,
 	figure->rows_key = id;
 	vec_done(&table->cells);
 	return figure;
+}
+
+bool scope_is_culled(const struct scope *scope)
+{
+	return scope->run->is_culled ||
+	       engine_totals(scope->engine)->culled_count;
 }

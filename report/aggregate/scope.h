@@ -116,4 +116,8 @@ struct figure *table_finish(struct table_maker *table,
 			    const struct scope *scope, const char *id,
 			    const char *title);
 
+/* Return: whether the trace may have allocations only in sums; figures of other
+   traces do not speak of them. */
+bool scope_is_culled(const struct scope *scope);
+
 #endif /* REPORT_AGGREGATE_SCOPE_H */

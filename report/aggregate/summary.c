@@ -141,10 +141,17 @@ const struct figure *summary_head(const struct scope *scope)
 		  cell_bytes(run->trace_bytes) },
 		{ "trace_format", "Trace format", NULL,
 		  cell_text(run->format) },
+		{ "culled", "Culled", "culled",
+		  cell_count(totals->culled_count) },
+		{ "culled_bytes", "Culled bytes", "culled",
+		  cell_bytes(clamp(totals->culled_bytes)) },
+		{ "culled_most_bytes", "Culled, alive at once", "culled_most",
+		  cell_bytes(clamp(totals->culled_most)) },
 	};
+	size_t count = sizeof(items) / sizeof(items[0]);
 
 	return scope_scalars(scope, "head", "Summary", items,
-			     sizeof(items) / sizeof(items[0]));
+			     scope_is_culled(scope) ? count : count - 3);
 }
 
 /* Notes under construction. */
@@ -349,6 +356,36 @@ static void note_pieces(struct notes *notes)
 				       totals->unmatched_frees));
 }
 
+/* What the trace has only in sums. */
+static void note_culled(struct notes *notes)
+{
+	const struct engine_totals *totals = engine_totals(notes->scope->engine);
+	struct arena *arena = notes->scope->arena;
+	char count[UNITS_TEXT_SIZE], bytes[UNITS_TEXT_SIZE];
+	char most[UNITS_TEXT_SIZE];
+
+	if (!totals->culled_count)
+		return;
+	units_format_count(count, sizeof(count), totals->culled_count);
+	units_format_bytes(bytes, sizeof(bytes), totals->culled_bytes);
+	units_format_bytes(most, sizeof(most), totals->culled_most);
+	notes_add(notes, FIGURE_INFO,
+		  arena_printf(arena,
+			       "Temporary allocations were culled: of %s, with "
+			       "%s, the trace has only sums by backtrace and "
+			       "size. They count among allocations and frees, "
+			       "but not as live: the peak may be too low by up "
+			       "to %s",
+			       count, bytes, most));
+	if (totals->culled_astride)
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena,
+				       "%" PRIu64 " culled allocations may "
+				       "belong to the phase before the one "
+				       "that they are counted in",
+				       totals->culled_astride));
+}
+
 static void note_losses(struct notes *notes)
 {
 	const struct run *run = notes->scope->run;
@@ -487,6 +524,7 @@ const struct figure *summary_completeness(const struct scope *scope)
 		notes_add(&notes, FIGURE_INFO,
 			  "Complete: every event that the tracer saw is in the "
 			  "trace");
+	note_culled(&notes);
 	if (!notes.failed)
 		figure = scope_group(scope, "completeness", "Completeness",
 				     notes.list.items, notes.list.count);

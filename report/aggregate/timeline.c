@@ -17,6 +17,7 @@ enum { WORD_BITS = 64, CURVES_MAX = 5 };
 void timeline_done(struct timeline *timeline)
 {
 	free(timeline->marked);
+	free(timeline->culled);
 	memset(timeline, 0, sizeof(*timeline));
 }
 
@@ -89,9 +90,29 @@ int timeline_record(void *context, const struct record *record)
 	return 0;
 }
 
+int timeline_add_culled(struct timeline *timeline, const struct run *run,
+			const struct culled *culled)
+{
+	if (!timeline->culled) {
+		timeline->culled = malloc(sizeof(*timeline->culled));
+		if (!timeline->culled)
+			return -ENOMEM;
+		levels_init(timeline->culled, run->first_tick, run->last_tick);
+	}
+	levels_spread(timeline->culled, culled->first_tick, culled->last_tick,
+		      culled->count);
+	return 0;
+}
+
 void timeline_finish(struct timeline *timeline)
 {
-	levels_finish(&timeline->levels);
+	struct levels *levels = &timeline->levels;
+
+	levels_finish(levels);
+	for (size_t i = 0; timeline->culled && i < levels->bin_count; i++) {
+		levels->allocations[i] += timeline->culled->allocations[i];
+		levels->deallocations[i] += timeline->culled->deallocations[i];
+	}
 }
 
 /* --- figures --- */

@@ -17,6 +17,7 @@
 
 #include "report/engine/levels.h"
 
+struct culled;
 struct figure;
 struct live_block;
 struct record;
@@ -28,6 +29,7 @@ struct scope;
  * @marked: a bit an allocation, by its number; @capacity words of 64
  * @bytes, @blocks: level now
  * @highest_bytes:  and when it was first reached
+ * @culled: how many came and went that the trace has only in sums; NULL for none
  */
 struct timeline {
 	uint64_t *marked;
@@ -37,12 +39,17 @@ struct timeline {
 	uint64_t blocks;
 	uint64_t highest_bytes;
 	uint64_t highest_tick;
+	struct levels *culled;
 };
 
 void timeline_done(struct timeline *timeline);
 
 /* In the first pass.  Return: 0 or -ENOMEM. */
 int timeline_mark(struct timeline *timeline, const struct record *record);
+
+/* The same of what the trace has only in sums. */
+int timeline_add_culled(struct timeline *timeline, const struct run *run,
+			const struct culled *culled);
 
 /* Before the second pass. */
 void timeline_start(struct timeline *timeline, const struct run *run);

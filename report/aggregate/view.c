@@ -58,18 +58,24 @@ static bool groups_cover(struct view *view, uint32_t group)
 	return true;
 }
 
+/* The first of @group. */
+static void group_begin(struct view *view, struct view_group *group,
+			const struct record *record)
+{
+	view->totals.groups++;
+	group->stack = record->stack;
+	group->first_tick = UINT64_MAX;
+	group->min_size = UINT64_MAX;
+}
+
 static void group_add(struct view *view, struct view_group *group,
 		      const struct record *record)
 {
 	uint64_t leaked = record_is_leaked(record);
 	uint64_t temporary = record->is_temporary;
 
-	if (!group->count) {
-		view->totals.groups++;
-		group->stack = record->stack;
-		group->first_tick = UINT64_MAX;
-		group->min_size = UINT64_MAX;
-	}
+	if (!group->count)
+		group_begin(view, group, record);
 	group->count++;
 	group->bytes += record->size;
 	group->usable += record->usable;
@@ -113,6 +119,66 @@ static int groups_add(struct view *view, const struct record *records,
 	return 0;
 }
 
+static void group_add_culled(struct view *view, struct view_group *group,
+			     const struct culled *culled)
+{
+	const struct record *record = &culled->record;
+	uint64_t count = culled->count, bytes = count * record->size;
+
+	if (!group->count)
+		group_begin(view, group, record);
+	group->count += count;
+	group->bytes += bytes;
+	group->usable += count * record->usable;
+	if (culled->first_tick < group->first_tick)
+		group->first_tick = culled->first_tick;
+	if (culled->last_tick > group->last_tick)
+		group->last_tick = culled->last_tick;
+	if (record->size < group->min_size)
+		group->min_size = record->size;
+	if (record->size > group->max_size)
+		group->max_size = record->size;
+	if (record->is_temporary) {
+		group->temporary_count += count;
+		group->temporary_bytes += bytes;
+	}
+	view->totals.count += count;
+	view->totals.bytes += bytes;
+}
+
+int view_add_culled(void *context, const struct culled *culled)
+{
+	struct view *view = context;
+	uint64_t bytes = culled->count * culled->record.size;
+	int status = 0;
+
+	switch (filter_decide(view->filter, culled)) {
+	case VERDICT_NO:
+		return 0;
+	case VERDICT_UNKNOWN:
+		view->totals.undecided_count += culled->count;
+		view->totals.undecided_bytes += bytes;
+		return 0;
+	case VERDICT_YES:
+		break;
+	}
+	view->totals.culled_count += culled->count;
+	view->totals.culled_bytes += bytes;
+	if (!groups_cover(view, culled->record.group))
+		return -ENOMEM;
+	if (!view->is_all)
+		group_add_culled(view,
+				 &view->groups.items[culled->record.group],
+				 culled);
+	if (view->options.keep_histogram)
+		histogram_add_culled(&view->histogram, view->options.run,
+				     culled);
+	if (view->has_timeline)
+		status = timeline_add_culled(&view->timeline,
+					     view->options.run, culled);
+	return status;
+}
+
 int view_settle(struct view *view, const struct groups *groups)
 {
 	struct view_sums *totals = &view->totals;
@@ -121,7 +187,9 @@ int view_settle(struct view *view, const struct groups *groups)
 		return 0;
 	if (groups->count && !groups_cover(view, (uint32_t)groups->count - 1))
 		return -ENOMEM;
-	*totals = (struct view_sums){ .groups = groups->count };
+	totals->count = totals->bytes = 0;
+	totals->leaked_count = totals->leaked_bytes = 0;
+	totals->groups = groups->count;
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct group *from = &groups->items[i];
 		struct view_group *to = &view->groups.items[i];
@@ -252,13 +320,22 @@ const struct figure *view_summary(const struct view *view,
 		  cell_bytes(totals->leaked_bytes) },
 		{ "matched_groups", "Backtraces", "group",
 		  cell_count(totals->groups) },
+		{ "culled_count", "Of these, culled", "culled",
+		  cell_count(totals->culled_count) },
+		{ "culled_bytes", "Culled bytes", "culled",
+		  cell_bytes(totals->culled_bytes) },
+		{ "undecided_count", "Undecided", "undecided",
+		  cell_count(totals->undecided_count) },
+		{ "undecided_bytes", "Undecided bytes", "undecided",
+		  cell_bytes(totals->undecided_bytes) },
 	};
+	size_t count = sizeof(items) / sizeof(items[0]);
 
 	return scope_scalars(scope,
 			     arena_printf(scope->arena, "view.%s.summary",
 					  view->options.name),
 			     view->options.title, items,
-			     sizeof(items) / sizeof(items[0]));
+			     scope_is_culled(scope) ? count : count - 4);
 }
 
 bool view_nothing(const struct view *view, const struct scope *scope,
@@ -347,6 +424,21 @@ const struct figure *view_lifetimes(const struct view *view,
 	return histogram_finish(view, scope, figure);
 }
 
+/* Says that something may be missing in @figure. */
+static void caption_undecided(const struct view *view,
+			      const struct scope *scope, struct figure *figure)
+{
+	char count[UNITS_TEXT_SIZE];
+
+	units_format_count(count, sizeof(count), view->totals.undecided_count);
+	figure->caption = arena_printf(
+		scope->arena,
+		"%s%s%s culled allocations left out: whether they match is not "
+		"known",
+		figure->caption ? figure->caption : "",
+		figure->caption ? "; " : "", count);
+}
+
 struct figure *view_rows_finish(const struct view *view,
 				const struct scope *scope,
 				struct table_maker *table, const char *part,
@@ -368,7 +460,7 @@ struct figure *view_rows_describe(const struct view *view,
 				  uint64_t total)
 {
 	struct figure_scalar *scalars =
-		arena_array(scope->arena, 4, sizeof(*scalars));
+		arena_array(scope->arena, 6, sizeof(*scalars));
 	char shown[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
 
 	if (!scalars)
@@ -389,11 +481,24 @@ struct figure *view_rows_describe(const struct view *view,
 	figure->rows_key = part;
 	figure->scalars = scalars;
 	figure->scalar_count = 4;
+	if (scope_is_culled(scope)) {
+		scalars[4] = (struct figure_scalar){
+			"culled_count", "Of these, culled", "culled",
+			cell_count(view->totals.culled_count)
+		};
+		scalars[5] = (struct figure_scalar){
+			"undecided_count", "Undecided", "undecided",
+			cell_count(view->totals.undecided_count)
+		};
+		figure->scalar_count = 6;
+	}
 	units_format_count(shown, sizeof(shown), figure->table.row_count);
 	units_format_count(all, sizeof(all), total);
 	figure->caption = view_nothing_passed(view, scope);
 	if (figure->table.row_count < total)
 		figure->caption = arena_printf(scope->arena, "%s of %s shown",
 					       shown, all);
+	if (view->totals.undecided_count)
+		caption_undecided(view, scope, figure);
 	return figure;
 }

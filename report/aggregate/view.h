@@ -69,6 +69,9 @@ void view_free(struct view *view);
 /* An engine_observer's function for records; @context is a struct view. */
 int view_add(void *context, const struct record *records, size_t count);
 
+/* The same for allocations that the trace has only in sums. */
+int view_add_culled(void *context, const struct culled *culled);
+
 /* After the pass whose records were added, with its @groups.  Return: 0 or
    -ENOMEM. */
 int view_settle(struct view *view, const struct groups *groups);
@@ -90,13 +93,22 @@ bool view_is_empty(const struct view *view);
    all records are known; NULL if nothing must. */
 struct timeline *view_timeline(struct view *view);
 
-/* What passed the filter; sizes are requested bytes. */
+/**
+ * struct view_sums - what passed the filter; sizes are requested bytes
+ * @culled_count, @culled_bytes: of it, what the trace has only in sums
+ * @undecided_count, @undecided_bytes: what the trace has only in sums and of
+ *                which it is not known whether it passes; it counts as if not
+ */
 struct view_sums {
 	uint64_t count;
 	uint64_t bytes;
 	uint64_t leaked_count;
 	uint64_t leaked_bytes;
 	uint64_t groups;
+	uint64_t culled_count;
+	uint64_t culled_bytes;
+	uint64_t undecided_count;
+	uint64_t undecided_bytes;
 };
 
 struct view_sums view_sums(const struct view *view);

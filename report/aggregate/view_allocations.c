@@ -165,5 +165,6 @@ const struct figure *view_allocations(struct view *view,
 	figure->table.shares_stacks = true;
 	figure->schema_version = 2;
 	return view_rows_describe(view, scope, figure, "allocations",
-				  view->totals.count);
+				  view->totals.count -
+					  view->totals.culled_count);
 }

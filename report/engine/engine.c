@@ -8,6 +8,7 @@
 #include "report/core/stopwatch.h"
 #include "report/engine/ahead.h"
 #include "report/engine/chains.h"
+#include "report/engine/culled.h"
 #include "report/engine/lane.h"
 #include "report/engine/merge.h"
 #include "report/engine/moments.h"
@@ -284,7 +285,7 @@ static int handle_free(struct engine *engine, struct engine_lane *lane,
 		.stack = event->stack,
 		.thread = lane->thread,
 		.call = event->call,
-		.is_temporary = lane->last_alloc == event->addr,
+		.is_temporary = lane->last_alloc == event->addr && !event->b,
 	};
 	int status = drop_chain(engine, lane);
 
@@ -380,7 +381,7 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	block = live_add(&engine->live, event->addr);
 	if (group == GROUPS_NONE || !block)
 		return -ENOMEM;
-	block->id = totals->allocated_count;
+	block->id = totals->allocated_count - totals->culled_count;
 	block->alloc_tick = event->tick;
 	block->alloc_order = totals->order;
 	block->size = event->size;
@@ -398,6 +399,93 @@ static int handle_alloc(struct engine *engine, struct engine_lane *lane,
 	if (status == 0 && engine->shows_begun)
 		status = observe_begun(engine, block);
 	return status;
+}
+
+/* Return: markers up to @tick, which may be over. */
+static uint32_t markers_at(const struct engine *engine, uint64_t tick)
+{
+	const struct run_mark *marks = engine->run->marks;
+	uint64_t count = engine->totals.markers;
+	size_t i = engine->moments.mark;
+
+	for (; i > 0 && marks[i - 1].tick > tick; i--)
+		count -= marks[i - 1].kind != RUN_MARK_PHASE;
+	for (; i < engine->run->mark_count && marks[i].tick <= tick; i++)
+		count += marks[i].kind != RUN_MARK_PHASE;
+	return (uint32_t)count;
+}
+
+static int observe_culled(struct engine *engine, struct culled *culled,
+			  uint64_t count, bool is_temporary)
+{
+	int status = 0;
+
+	culled->count = count;
+	culled->record.is_temporary = is_temporary;
+	for (size_t i = 0; status == 0 && count && i < engine->observer_count;
+	     i++)
+		if (engine->observers[i].culled)
+			status = engine->observers[i].culled(
+				engine->observers[i].context, culled);
+	return status;
+}
+
+/* Some that are alike. */
+static int handle_culled_row(struct engine *engine, struct engine_lane *lane,
+			     const struct event *event)
+{
+	struct culled *culled = &lane->culled;
+	uint32_t group = groups_get(&engine->groups, event->stack,
+				    engine->seen.count);
+	int status;
+
+	if (group == GROUPS_NONE)
+		return -ENOMEM;
+	culled->record = (struct record){
+		.size = event->size,
+		.usable = event->size + event->a,
+		.stack = event->stack,
+		.group = group,
+		.thread = lane->thread,
+		.free_thread = lane->thread,
+		.marker = markers_at(engine, culled->first_tick),
+		.call = event->call,
+		.chain_length = 1,
+		.chain_first_size = event->size,
+		.chain_last_size = event->size,
+	};
+	culled->last_marker = markers_at(engine, culled->last_tick);
+	culled->count = event->b;
+	lane->made += event->b;
+	culled_add(&(struct culled_sums){ .totals = &engine->totals,
+					  .group = &engine->groups.items[group],
+					  .levels = &engine->levels,
+					  .moments = &engine->moments },
+		   culled, event->addr);
+	status = observe_culled(engine, culled, event->addr, true);
+	return status ? status
+		      : observe_culled(engine, culled, event->b - event->addr,
+				       false);
+}
+
+/* What the trace has only in sums is no event at its time. */
+static int handle_culled(struct engine *engine, struct engine_lane *lane,
+			 const struct event *event)
+{
+	struct engine_totals *totals = &engine->totals;
+
+	if (event->kind == EVENT_CULLED)
+		return handle_culled_row(engine, lane, event);
+	if (event->kind == EVENT_CULLED_TIMES) {
+		lane->culled.first_tick = event->addr;
+		lane->culled.last_tick = event->size;
+		lane->culled.shortest = event->a;
+		lane->culled.longest = event->b;
+	} else if (event->size > lane->culled_most) {
+		totals->culled_most += event->size - lane->culled_most;
+		lane->culled_most = event->size;
+	}
+	return 0;
 }
 
 static int handle_other(struct engine *engine, struct engine_lane *lane,
@@ -501,6 +589,10 @@ static int handle_span(void *context, const struct event *events, size_t count,
 		uint64_t ended = totals->freed_count + totals->overwritten;
 
 		look_ahead(engine, event, known - i);
+		if (__builtin_expect(event->kind >= EVENT_CULLED_MOST, 0)) {
+			status = handle_culled(engine, lane, event);
+			continue;
+		}
 		if (event->tick >= engine->moments.next_tick)
 			pass_moments(engine, event->tick);
 		if (event->kind == EVENT_ALLOC)

@@ -37,6 +37,7 @@ struct stacks;
  * @begun:  an allocation when it is made; may be NULL.  Together with @record
  *          everything in the order of time.  Nothing is known of its end
  * @records: instead of @record, for who is quicker with many at once
+ * @culled: allocations that the trace has only in sums; may be NULL
  * @event:  MMAP, MUNMAP, MREMAP, MALLOPT, RSS and MARKER events in order; may be NULL
  *
  * All return 0 or a negative errno, which ends the pass.
@@ -47,6 +48,7 @@ struct engine_observer {
 	int (*records)(void *context, const struct record *records,
 		       size_t count);
 	int (*begun)(void *context, const struct live_block *block);
+	int (*culled)(void *context, const struct culled *culled);
 	int (*event)(void *context, const struct event *event, uint32_t thread);
 };
 
@@ -59,6 +61,12 @@ struct engine_observer {
  * @overwritten_in_gap: of these, those where the process ran unrecorded between
  *                   the two allocations: the block was freed then
  * @peak_usable:     usable bytes of the blocks alive at the peak
+ * @culled_count, @culled_bytes: of allocations that the trace has only in sums;
+ *                   they count as allocated and freed, also among @events and
+ *                   temporary ones, but never as live
+ * @culled_most:     bytes that may have been alive of them at once; live and
+ *                   peak bytes are too low by no more
+ * @culled_astride:  those of which it is not known between which marks
  *
  * allocated_count - freed_count - overwritten == live_count
  */
@@ -82,6 +90,10 @@ struct engine_totals {
 	uint64_t peak_tick;
 	uint64_t peak_order;
 	uint64_t peak_epoch; /* how often a new maximum was reached */
+	uint64_t culled_count;
+	uint64_t culled_bytes;
+	uint64_t culled_most;
+	uint64_t culled_astride;
 	uint64_t peak_rss;   /* largest sample, 0 if there was none */
 	uint64_t map_events;
 	uint64_t mallopt_events;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/engine/record.h"
+
 struct input;
 
 /**
@@ -19,12 +21,16 @@ struct input;
  * @chain:        slot + 1 of the chain that the realloc under way continues, 0
  *                for none
  * @made:         allocations so far
+ * @culled_most:  bytes that were alive at most of what is only in sums
+ * @culled:       as far as CULLED_TIMES has said
  */
 struct engine_lane {
 	uint64_t last_alloc;
 	uint32_t thread;
 	uint32_t chain;
 	uint64_t made;
+	uint64_t culled_most;
+	struct culled culled;
 };
 
 /**

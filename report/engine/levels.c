@@ -59,6 +59,20 @@ void levels_advance(struct levels *levels, uint64_t tick)
 		levels->bin_end = UINT64_MAX;
 }
 
+void levels_spread(struct levels *levels, uint64_t from, uint64_t to,
+		   uint64_t count)
+{
+	size_t first = levels_bin_of(levels, from);
+	size_t bins = levels_bin_of(levels, to) - first + 1;
+
+	for (size_t i = 0; i < bins; i++) {
+		uint64_t part = count * (i + 1) / bins - count * i / bins;
+
+		levels->allocations[first + i] += part;
+		levels->deallocations[first + i] += part;
+	}
+}
+
 void levels_set_rss(struct levels *levels, uint64_t tick, uint64_t rss)
 {
 	if (tick >= levels->bin_end)

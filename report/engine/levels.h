@@ -75,6 +75,11 @@ static inline void levels_count(struct levels *levels, uint64_t allocations,
 	levels->deallocations[levels->bin] += deallocations;
 }
 
+/* @count blocks came and went at times unknown from @from to @to, which may be
+   in bins that are over: counted in equal parts. */
+void levels_spread(struct levels *levels, uint64_t from, uint64_t to,
+		   uint64_t count);
+
 void levels_set_rss(struct levels *levels, uint64_t tick, uint64_t rss);
 
 /* Carries the last level to the end. */

@@ -160,6 +160,49 @@ uint64_t moments_pass(struct moments *moments, uint64_t tick,
 	return marks;
 }
 
+/* What the thread of a phase made itself. */
+static void add_own(struct moments *moments,
+		    const struct moments_earlier *earlier)
+{
+	const struct run_mark *marks = moments->run->marks;
+
+	/* Before phases that have begun and go on. */
+	for (size_t i = moments->mark;
+	     i > 0 && marks[i - 1].tick > earlier->to; i--) {
+		const struct run_mark *mark = &marks[i - 1];
+		bool is_over = moments->passed &&
+			       mark->end_tick <=
+				       moments->ticks[moments->passed - 1];
+
+		if (mark->kind == RUN_MARK_PHASE && !is_over &&
+		    mark->thread == earlier->thread)
+			moments->own[i - 1] += earlier->count;
+	}
+	/* Within phases that are over. */
+	for (size_t k = moments->ended; k > 0; k--) {
+		const struct run_mark *mark = &marks[moments->ends[k - 1]];
+
+		if (mark->end_tick <= earlier->to)
+			break;
+		if (mark->tick <= earlier->from &&
+		    mark->thread == earlier->thread)
+			moments->own[moments->ends[k - 1]] += earlier->count;
+	}
+}
+
+bool moments_add_earlier(struct moments *moments,
+			 const struct moments_earlier *earlier)
+{
+	size_t i = moments->passed;
+
+	if (!moments->count)
+		return true;
+	while (i > 0 && moments->ticks[i - 1] > earlier->to)
+		moments->allocations[--i] += earlier->count;
+	add_own(moments, earlier);
+	return i == 0 || moments->ticks[i - 1] <= earlier->from;
+}
+
 uint64_t moments_finish(struct moments *moments,
 			const struct moments_now *now)
 {

@@ -7,6 +7,7 @@
 #ifndef REPORT_ENGINE_MOMENTS_H
 #define REPORT_ENGINE_MOMENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,6 +74,28 @@ uint64_t moments_pass(struct moments *moments, uint64_t tick,
 /* The same of those that no event came after, at the end. */
 uint64_t moments_finish(struct moments *moments,
 			const struct moments_now *now);
+
+/**
+ * struct moments_earlier - allocations that are told after their time
+ * @count: of them, made by @thread
+ * @from, @to: when the first and the last were made
+ */
+struct moments_earlier {
+	uint64_t count;
+	uint32_t thread;
+	uint64_t from;
+	uint64_t to;
+};
+
+/*
+ * Adds them to what was made before moments and within phases that are over.
+ * Where moments lie between the first and the last they count as made after
+ * those.
+ *
+ * Return: whether none does.
+ */
+bool moments_add_earlier(struct moments *moments,
+			 const struct moments_earlier *earlier);
 
 /* The level from now on; ticks must not fall. */
 static inline void moments_set(struct moments *moments, uint64_t bytes)

@@ -67,6 +67,26 @@ struct record {
 	bool is_temporary;
 };
 
+/**
+ * struct culled - allocations that the trace has only in sums, all alike
+ * @record:     what is the same for all of them; they were freed, and realloc
+ *              did not touch them.  Its @id, ticks, orders, @addr, @free_stack
+ *              and @free_call say nothing
+ * @count:      how many
+ * @first_tick, @last_tick: when the first and the last were made
+ * @shortest, @longest: ticks that they lived
+ * @last_marker: of the last one, as @record.marker of the first
+ */
+struct culled {
+	struct record record;
+	uint64_t count;
+	uint64_t first_tick;
+	uint64_t last_tick;
+	uint64_t shortest;
+	uint64_t longest;
+	uint32_t last_marker;
+};
+
 static inline bool record_is_leaked(const struct record *record)
 {
 	return record->free_order == RECORD_NEVER;

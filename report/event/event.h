@@ -21,6 +21,11 @@ enum event_kind {
 	EVENT_RSS,     /* resident memory of the process was measured */
 	EVENT_LOST,    /* the tracer could not record something here */
 	EVENT_MARKER,  /* the program called for a mark in the trace */
+	/* Of allocations that the trace has only in sums.  They come after the
+	   events that these were among, not at their time: */
+	EVENT_CULLED_MOST,  /* how much of them was alive at once */
+	EVENT_CULLED_TIMES, /* when those of the next event were made, and lived */
+	EVENT_CULLED,       /* some that are alike, made and freed */
 };
 
 /* Which function of the program's allocator was called. */
@@ -42,16 +47,23 @@ const char *event_call_name(enum event_call call);
 /**
  * struct event
  * @tick:  trace clock; within a lane never falling
- * @addr:  block or map; MALLOPT: param
+ * @addr:  block or map; MALLOPT: param; CULLED: of @b, those whose free was the
+ *         thread's next such event; CULLED_TIMES: tick of the first
  * @size:  requested bytes or map length; RSS: bytes; LOST: count;
- *         MALLOPT: value
- * @a:     ALLOC: slack (usable - requested) bytes; MMAP: prot | flags << 32;
- *         MREMAP: new address; MALLOPT: result; LOST: enum trace_lost_reason
- * @b:     ALLOC: alignment asked for or 0; MMAP: offset; MREMAP: new length
+ *         MALLOPT: value; CULLED: of each; CULLED_TIMES: tick of the last;
+ *         CULLED_MOST: bytes
+ * @a:     ALLOC, CULLED: slack (usable - requested) bytes; MMAP: prot |
+ *         flags << 32; MREMAP: new address; MALLOPT: result; LOST: enum
+ *         trace_lost_reason; CULLED_TIMES: ticks that one lived at least;
+ *         CULLED_MOST: blocks
+ * @b:     ALLOC: alignment asked for or 0; MMAP: offset; MREMAP: new length;
+ *         FREE: not 0 if others came before it that are in sums, so that it is
+ *         not the next event after that before it; CULLED: how many;
+ *         CULLED_TIMES: ticks that one lived at most
  * @stack: node in struct stacks
  * @fd:    MMAP: descriptor; MREMAP: flags
  * @kind:  enum event_kind
- * @call:  enum event_call, ALLOC and FREE only
+ * @call:  enum event_call, ALLOC, FREE and CULLED only
  *
  * A realloc is a FREE of the old block followed in the same lane by an ALLOC
  * of the new one, both with CALL_REALLOC.  Between the two no other event of

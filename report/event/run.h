@@ -159,6 +159,8 @@ struct run_mappings {
  *                neighbours the higher one is here
  * @mappings_highest, @mappings_last: of the sample with the most resident
  *                memory, and of the last one; empty if there was none
+ * @is_culled:    of allocations that were soon freed the trace may have sums
+ *                only
  * @has_free_stacks, @has_usable: what the format carried
  */
 struct run {
@@ -193,6 +195,7 @@ struct run {
 	const char *live_path; /* of what @live_events are from; NULL if none */
 	bool is_running; /* the program ran on while, or after, its trace was
 			    read */
+	bool is_culled;
 	bool has_free_stacks;
 	bool has_usable;
 	struct run_thread *threads; /* sorted by number */

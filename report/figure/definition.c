@@ -57,6 +57,20 @@ const struct definition definitions[] = {
 	  "with its innermost function, short forms with the call site; "
 	  "JSON, folded stacks, trees and flamegraphs with the outermost, the "
 	  "program's entry." },
+	{ "culled", "Culled",
+	  "Allocations that were soon freed by their own thread and that the "
+	  "trace, recorded with culling, has only as sums by backtrace, "
+	  "function and size. They count wherever allocations, frees and "
+	  "temporary ones are counted, never as live, and are in no list of "
+	  "allocations." },
+	{ "culled_most", "Culled, alive at once",
+	  "Requested bytes that were alive at most of what was culled, summed "
+	  "over the threads. The peak and the levels may be too low by up to "
+	  "this much." },
+	{ "undecided", "Undecided",
+	  "Culled allocations of which it is not known whether they pass the "
+	  "view's filter: their addresses, who freed them and their exact "
+	  "times and lifetimes are not in the trace. They are left out." },
 	{ "completeness", "Completeness",
 	  "Whether everything the program did is in the trace: events the "
 	  "tracer lost, damaged parts of the file, a missing end." },

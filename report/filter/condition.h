@@ -83,6 +83,11 @@ bool condition_match(struct condition *condition,
 		     const struct filter_context *context,
 		     const struct record *record);
 
+/* The same of allocations that the trace has only in sums; culled.c. */
+enum filter_verdict condition_decide(struct condition *condition,
+				     const struct filter_context *context,
+				     const struct culled *culled);
+
 /* Keeps those of records[of[0 … count - 1]] that condition_match() accepts.
    Return: how many. */
 size_t condition_select(struct condition *condition,

@@ -563,6 +563,27 @@ bool filter_match(struct filter *filter, const struct record *record)
 	return true;
 }
 
+enum filter_verdict filter_decide(struct filter *filter,
+				  const struct culled *culled)
+{
+	enum filter_verdict verdict = VERDICT_YES;
+
+	for (size_t i = 0; i < filter->count; i++) {
+		switch (condition_decide(&filter->items[i], &filter->context,
+					 culled)) {
+		case VERDICT_NO:
+			filter->items[i].removed += culled->count;
+			return VERDICT_NO;
+		case VERDICT_UNKNOWN:
+			verdict = VERDICT_UNKNOWN;
+			break;
+		case VERDICT_YES:
+			break;
+		}
+	}
+	return verdict;
+}
+
 bool filter_is_empty(const struct filter *filter)
 {
 	return !filter->count;

@@ -303,6 +303,19 @@ enum { FILTER_SELECT_MAX = 256 };
 size_t filter_select(struct filter *filter, const struct record *records,
 		     size_t count, filter_place *ret);
 
+/* Whether a condition, or a filter, holds for all of some allocations, for none,
+   or that is not known. */
+enum filter_verdict {
+	VERDICT_NO,
+	VERDICT_YES,
+	VERDICT_UNKNOWN,
+};
+
+/* filter_match() of allocations that the trace has only in sums.  Those that a
+   condition surely rejects count as removed by it. */
+enum filter_verdict filter_decide(struct filter *filter,
+				  const struct culled *culled);
+
 uint64_t filter_regex_failures(const struct filter *filter);
 
 /**

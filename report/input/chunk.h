@@ -40,13 +40,14 @@ static inline uint64_t chunk_end_offset(const struct chunk *chunk)
 }
 
 /* Return: events that the header counts, as far as they can be in there: none
-   takes less than two bytes. */
+   takes less than two bytes; those that are in sums may be any number. */
 static inline uint64_t
 chunk_event_count(const struct trace_chunk_header *header)
 {
 	uint64_t most = header->raw_len / 2;
 
-	return header->event_count < most ? header->event_count : most;
+	return (header->event_count < most ? header->event_count : most) +
+	       header->culled_count;
 }
 
 /* Return: whether CHUNK_HEADER_LEN bytes at @bytes are a header with the

@@ -38,7 +38,8 @@ static struct columns *columns_of(struct event_decoder *decoder)
 	X(DISTANCES)                                                           \
 	X(FREED)                                                               \
 	X(TIMES)                                                               \
-	X(BODIES)
+	X(BODIES)                                                              \
+	X(CULLED)
 
 #define CUT(name) [TRACE_COLUMN_##name] = "the column " #name " ends too soon",
 #define REST(name)                                                             \
@@ -80,7 +81,7 @@ static const char *columns_split(struct columns *c)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t len = cursor_u32(&cursor);
 
-		if (i < TRACE_COLUMN_COUNT) {
+		if (i < COLUMNS_KNOWN) {
 			c->columns[i].at = decoder->data + sum;
 			c->columns[i].end = decoder->data + sum + len;
 		}
@@ -88,7 +89,11 @@ static const char *columns_split(struct columns *c)
 	}
 	if (sum != cursor.left)
 		return "the lengths of its columns do not add up to its own";
-	for (size_t i = 0; i < TRACE_COLUMN_COUNT; i++) {
+	for (uint32_t i = count; i < COLUMNS_KNOWN; i++)
+		c->columns[i].at = c->columns[i].end = decoder->data;
+	c->has_culled = c->columns[TRACE_COLUMN_CULLED].at !=
+			c->columns[TRACE_COLUMN_CULLED].end;
+	for (size_t i = 0; i < COLUMNS_KNOWN; i++) {
 		c->columns[i].at += cursor.at - decoder->data;
 		c->columns[i].end += cursor.at - decoder->data;
 	}
@@ -110,6 +115,8 @@ static int columns_start(struct event_decoder *decoder)
 	c->freed = 0;
 	c->body_addr = 0;
 	c->frame_addr = 0;
+	c->culled_addr = 0;
+	c->culled_left = 0;
 	c->last = c->before = NO_SHAPE;
 	c->frames_left = TRACE_FRAMES_MAX;
 	c->shapes.count = 0;
@@ -127,7 +134,7 @@ static void columns_move(struct event_decoder *decoder, const uint8_t *before)
 {
 	struct columns *c = columns_of(decoder);
 
-	for (size_t i = 0; i < TRACE_COLUMN_COUNT; i++) {
+	for (size_t i = 0; i < COLUMNS_KNOWN; i++) {
 		struct column *column = &c->columns[i];
 
 		column->at = decoder->data + (column->at - before);
@@ -137,7 +144,7 @@ static void columns_move(struct event_decoder *decoder, const uint8_t *before)
 
 static void columns_finish(struct columns *c)
 {
-	for (size_t i = 0; i < TRACE_COLUMN_COUNT; i++)
+	for (size_t i = 0; i < COLUMNS_KNOWN; i++)
 		if (c->columns[i].at != c->columns[i].end) {
 			c->base.problem = column_rest[i];
 			return;
@@ -306,6 +313,7 @@ static inline int decode_body(struct columns *c, unsigned code,
 	case TRACE_EVENT_FREE:
 	case TRACE_EVENT_DELETE:
 		event->kind = EVENT_FREE;
+		event->b = code & TRACE_CODE_APART;
 		event->call =
 		    kind == TRACE_EVENT_FREE ? CALL_FREE : CALL_DELETE;
 		return block_free(c, code, shape, false, &event->addr)
@@ -388,6 +396,29 @@ static int blocks_reserve(struct columns *c, size_t more)
 	return 0;
 }
 
+/* The rest, after the last event.  Return: as columns_decode(). */
+static int columns_decode_culled(struct columns *c, struct event *items,
+				 size_t max, size_t *ret_count)
+{
+	while ((c->has_culled || c->culled_left) && *ret_count + 2 <= max) {
+		struct event *event = &items[*ret_count];
+		int written = c->has_culled ? columns_begin_culled(c, event)
+					    : columns_read_culled(c, event);
+
+		if (written < 0) {
+			c->base.problem_at = DECODER_NO_PLACE;
+			return written == -ENOMEM ? written : EVENT_DECODE_END;
+		}
+		c->culled_left -= !c->has_culled;
+		c->has_culled = false;
+		*ret_count += (size_t)written;
+	}
+	if (c->culled_left || c->has_culled)
+		return EVENT_DECODE_MORE;
+	columns_finish(c);
+	return EVENT_DECODE_END;
+}
+
 static int columns_decode(struct event_decoder *decoder, struct event *items,
 			  size_t max, size_t *ret_count)
 {
@@ -415,8 +446,7 @@ static int columns_decode(struct event_decoder *decoder, struct event *items,
 	*ret_count = count;
 	if (codes->at < codes->end)
 		return EVENT_DECODE_MORE;
-	columns_finish(c);
-	return EVENT_DECODE_END;
+	return columns_decode_culled(c, items, max, ret_count);
 }
 
 const struct event_coding columns_coding = {

@@ -24,6 +24,8 @@
 
 #define NO_SHAPE TRACE_SHAPES_MAX
 
+enum { COLUMNS_KNOWN = TRACE_COLUMN_CULLED + 1 };
+
 struct column {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -65,6 +67,9 @@ struct free_ring {
  * @freed:      the last address in FREED
  * @body_addr:  the last address in BODIES
  * @frame_addr: the last address in ADDRESSES
+ * @culled_addr: the last address in CULLED
+ * @culled_left: rows of CULLED that are not read
+ * @has_culled: CULLED is there and not read
  * @last, @before: shapes of the two events before, NO_SHAPE for none
  * @serial:     of the payload, for the interner
  * @frames_left: how many frames its events may still push
@@ -77,13 +82,16 @@ struct free_ring {
  */
 struct columns {
 	struct event_decoder base;
-	struct column columns[TRACE_COLUMN_COUNT];
+	struct column columns[COLUMNS_KNOWN];
 	unsigned time_shift;
 	uint64_t time;
 	uint64_t block_end;
 	uint64_t freed;
 	uint64_t body_addr;
 	uint64_t frame_addr;
+	uint64_t culled_addr;
+	uint64_t culled_left;
+	bool has_culled;
 	uint32_t last;
 	uint32_t before;
 	uint32_t serial;
@@ -115,7 +123,7 @@ struct columns {
 };
 
 /* By column: what is wrong when it ends too soon. */
-extern const char *const column_cut[TRACE_COLUMN_COUNT];
+extern const char *const column_cut[COLUMNS_KNOWN];
 
 /* Return: -EPROTO. */
 static inline int columns_fail(struct columns *c, const char *problem)
@@ -160,5 +168,17 @@ static inline uint32_t column_u16(struct columns *c, enum trace_column which)
 /* Reads a shape that is new; *@ret is its number, NO_SHAPE for @c->extra.
    Return: 0, -EPROTO or -ENOMEM. */
 int columns_read_shape(struct columns *c, uint32_t *ret);
+
+/* Reads an address that comes for the first time from @column, as a difference
+   to *@last.  Return: 0, -EPROTO or -ENOMEM. */
+int columns_read_address(struct columns *c, enum trace_column column,
+			 uint64_t *last, uint64_t *ret);
+
+/* Reads the start of CULLED, after the last event; then @culled_left is set.
+   Return: 1, an event written; -EPROTO. */
+int columns_begin_culled(struct columns *c, struct event *event);
+
+/* Reads a row of CULLED.  Return: 2, events written; -EPROTO or -ENOMEM. */
+int columns_read_culled(struct columns *c, struct event *event);
 
 #endif /* REPORT_INPUT_COLUMNS_H */

@@ -9,22 +9,21 @@
 #include "report/core/vec.h"
 #include "report/input/columns.h"
 
-/* Reads an address that comes for the first time.  Return: 0, -EPROTO or
-   -ENOMEM. */
-static int address_read(struct columns *c, uint64_t *ret)
+int columns_read_address(struct columns *c, enum trace_column column,
+			 uint64_t *last, uint64_t *ret)
 {
 	uint64_t delta, *address;
 
-	if (!column_signed(c, TRACE_COLUMN_ADDRESSES, &delta))
+	if (!column_signed(c, column, &delta))
 		return -EPROTO;
-	c->frame_addr += delta;
-	*ret = c->frame_addr;
+	*last += delta;
+	*ret = *last;
 	if (c->addresses.count == TRACE_ADDRESSES_MAX)
 		return 0;
 	address = vec_push(&c->addresses);
 	if (!address)
 		return -ENOMEM;
-	*address = c->frame_addr;
+	*address = *last;
 	return 0;
 }
 
@@ -54,7 +53,8 @@ static int frames_read(struct columns *c, uint64_t push)
 			*pc = c->addresses.items[number - 1];
 			continue;
 		}
-		error = address_read(c, pc);
+		error = columns_read_address(c, TRACE_COLUMN_ADDRESSES,
+					     &c->frame_addr, pc);
 		if (error)
 			return error;
 	}

@@ -58,6 +58,7 @@ int event_decoder_start(struct event_decoder *decoder, const uint8_t *data,
 	decoder->tick = first_tick;
 	decoder->epoch = 0;
 	decoder->decoded = 0;
+	decoder->culled = 0;
 	decoder->lost = 0;
 	decoder->problem = NULL;
 	decoder->problem_at = DECODER_NO_PLACE;

@@ -66,6 +66,7 @@ const struct event_coding *event_coding_find(uint16_t type);
  * @limit:     no event is later (the end of the run)
  * @epoch:     load ticks of modules up to @tick
  * @decoded:   events of the chunk so far, as coded: a realloc is one
+ * @culled:    events of the chunk that it has only in sums, so far
  * @lost:      sum of its LOST events
  * @problem:   why decoding stopped early; static storage
  * @problem_at: which event, as coding->place says; DECODER_NO_PLACE
@@ -82,6 +83,7 @@ struct event_decoder {
 	uint64_t limit;
 	size_t epoch;
 	uint64_t decoded;
+	uint64_t culled;
 	uint64_t lost;
 	const char *problem;
 	uint64_t problem_at;

@@ -227,8 +227,8 @@ static void chunk_finish(struct lane_reader *reader, struct lane *lane)
 	const char *problem = decoder->problem;
 	char at[64] = "";
 	uint64_t declared = chunk_event_count(header);
-	uint64_t lost =
-	    declared > decoder->decoded ? declared - decoder->decoded : 0;
+	uint64_t decoded = decoder->decoded + decoder->culled;
+	uint64_t lost = declared > decoded ? declared - decoded : 0;
 	bool live = lane_chunk(reader, lane)->live_len;
 	struct run *run = reader->run;
 
@@ -240,7 +240,9 @@ static void chunk_finish(struct lane_reader *reader, struct lane *lane)
 			 decoder->coding->place, decoder->problem_at);
 	if (!problem)
 		problem = state->rest;
-	if (!problem && !live && header->event_count != decoder->decoded)
+	if (!problem && !live &&
+	    (header->event_count != decoder->decoded ||
+	     header->culled_count != decoder->culled))
 		problem = "its header counts other events than it holds";
 	if (problem)
 		chunk_report(reader, lane, header, at, problem, lost);

@@ -170,6 +170,14 @@ static int put_stack(struct recoder *recoder, size_t pop, size_t push,
 	return 0;
 }
 
+/* What the mark of a free is for is not done here. */
+static bool is_free(unsigned tag)
+{
+	unsigned kind = tag & TRACE_EVENT_KIND_MASK;
+
+	return kind == TRACE_EVENT_FREE || kind == TRACE_EVENT_DELETE;
+}
+
 /* Codes one record.  Return: as put_stack(). */
 static int put_record(struct recoder *recoder, const char **ret_problem)
 {
@@ -182,6 +190,8 @@ static int put_record(struct recoder *recoder, const char **ret_problem)
 	const char *body;
 
 	recoder->left--;
+	if (is_free(tag))
+		tag &= ~TRACE_RECORD_OWN;
 	*ret_problem = event_problem_tag;
 	if (!event_tag_is_known(tag))
 		return 1;

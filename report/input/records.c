@@ -199,6 +199,7 @@ static int add_process(struct records *records, const struct chunk *chunk,
 			     records->arch);
 	records->has_process = true;
 	records->has_live = flags & 2;
+	run->is_culled |= (flags & 4) != 0;
 	records->piece.start_tick = pair.tick;
 	if (records->has_start) {
 		records_add_pair(records, pair);

@@ -17,7 +17,7 @@
 static inline void fuzz_check(const struct event *event, const struct stacks *stacks,
 		  uint64_t *tick)
 {
-	if (event->stack >= stacks->count || event->kind > EVENT_MARKER ||
+	if (event->stack >= stacks->count || event->kind > EVENT_CULLED ||
 	    event->call >= CALL_COUNT || event->tick < *tick)
 		abort();
 	*tick = event->tick;

@@ -23,7 +23,10 @@ enum {
 	FREED,
 	TIMES,
 	BODIES,
-	COLUMNS
+	COLUMNS,
+	CULLED = COLUMNS, /* nothing is, here */
+	NEWER,
+	COLUMNS_MAX
 };
 
 /* --- a table of numbers -------------------------------------------------- */
@@ -82,7 +85,7 @@ struct block {
 };
 
 struct writer {
-	struct bytes columns[COLUMNS + 1];
+	struct bytes columns[COLUMNS_MAX];
 	struct random *random;
 	unsigned time_shift;
 	uint64_t tick;
@@ -346,8 +349,8 @@ static void put_columns(struct bytes *out, struct writer *w)
 
 	/* What a newer version may add. */
 	if (whim(w)) {
-		bytes_put(&w->columns[COLUMNS], "newer", 5);
-		count++;
+		bytes_put(&w->columns[NEWER], "newer", 5);
+		count = COLUMNS_MAX;
 	}
 	bytes_u8(out, (uint8_t)w->time_shift);
 	bytes_zero(out, 3);
@@ -380,7 +383,7 @@ void code_columns(struct bytes *out, const struct coded_events *events,
 		put_event(w, event, &events->pcs.items[event->first]);
 	}
 	put_columns(out, w);
-	for (size_t i = 0; i <= COLUMNS; i++)
+	for (size_t i = 0; i < COLUMNS_MAX; i++)
 		bytes_done(&w->columns[i]);
 	free(w->shape_numbers.items);
 	free(w->addresses.items);

@@ -136,7 +136,7 @@ int trace_read_events(struct trace_read *read, struct seen_events *seen)
 				assert(event->tick >= tick);
 				assert(event->tick <= read->run.last_tick);
 				assert(event->stack < read->stacks.count);
-				assert(event->kind <= EVENT_MARKER);
+				assert(event->kind <= EVENT_CULLED);
 				assert(event->call < CALL_COUNT);
 				tick = event->tick;
 				if (seen)

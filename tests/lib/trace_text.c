@@ -55,6 +55,23 @@ static void text_body(FILE *out, const struct event *event)
 	case EVENT_MARKER:
 		fputs("marker", out);
 		break;
+	case EVENT_CULLED_MOST:
+		fprintf(out, "culled most=%" PRIu64 " blocks=%" PRIu64,
+			event->size, event->a);
+		break;
+	case EVENT_CULLED_TIMES:
+		fprintf(out,
+			"culled first=%" PRIu64 " last=%" PRIu64
+			" shortest=%" PRIu64 " longest=%" PRIu64,
+			event->addr, event->size, event->a, event->b);
+		break;
+	case EVENT_CULLED:
+		fprintf(out,
+			"culled %s size=%" PRIu64 " slack=%" PRIu64
+			" count=%" PRIu64 " temporary=%" PRIu64,
+			event_call_name(event->call), event->size, event->a,
+			event->b, event->addr);
+		break;
 	}
 }
 

@@ -308,9 +308,10 @@ class Columns:
         lengths = [cur.u32() for _ in range(count)]
         for name, length in zip(self.NAMES, lengths):
             setattr(self, name, Cursor(cur.take(length)))
-        for length in lengths[len(self.NAMES):]:
-            cur.take(length)
+        rest = [cur.take(length) for length in lengths[len(self.NAMES):]]
         cur.done()
+        self.culled = Cursor(rest[0] if rest else b"")
+        self.rows, self.most = [], (0, 0)
         self.thread, self.first_tick = thread, first_tick
         self.t = first_tick >> self.shift
         self.stack = []
@@ -328,9 +329,51 @@ class Columns:
             yield self.event(self.codes.take(1)[0])
         for name in self.NAMES:
             getattr(self, name).done()
+        if self.culled.data:
+            self.read_culled()
 
     def tick(self):
-        return max(self.t << self.shift, self.first_tick)
+        return self.tick_of(self.t)
+
+    def tick_of(self, units):
+        return max(units << self.shift, self.first_tick)
+
+    def read_culled(self):
+        cur, stack, addr = self.culled, [], 0
+        count = cur.varint()
+        self.most = cur.varint(), cur.varint()
+        for _ in range(count):
+            tag, pop, push = cur.varint(), cur.varint(), cur.varint()
+            if tag & ~(TRUNCATED | 0x1f) or KINDS[tag & 0x1f] not in ALLOCATIONS:
+                raise FormatError("the tag of a row")
+            frames = []
+            for _ in range(push):
+                number = cur.varint()
+                if number:
+                    frames.append(self.numbers[number - 1])
+                    continue
+                addr = (addr + cur.svarint()) & MASK
+                frames.append(addr)
+                if len(self.numbers) < 65535:
+                    self.numbers.append(addr)
+            self.pushed += push
+            stack = change_stack(stack, pop, frames)
+            names = ("size", "slack", "count", "temporary", "shortest",
+                     "longest", "first", "last")
+            row = dict(zip(names, [cur.varint() for _ in names]))
+            row["longest"] += row["shortest"]
+            row["first"] += self.first_tick >> self.shift
+            row["last"] += row["first"]
+            for name in "first", "last":
+                row[name] = self.tick_of(row[name])
+            for name in "shortest", "longest":
+                row[name] <<= self.shift
+            if not row["temporary"] <= row["count"] <= 1 << 20 or \
+                    not row["count"] or self.pushed > 1 << 24:
+                raise FormatError("the numbers of a row")
+            self.rows.append(dict(row, kind=KINDS[tag & 0x1f], stack=stack,
+                                  thread=self.thread))
+        cur.done()
 
     def event(self, code):
         shape = self.next_shape(code & 3)
@@ -472,6 +515,8 @@ def decode_records(data, thread, first_tick, start=0):
 
 def decode_record(head, words, thread, tick, stack):
     tag, pop, push = head & 0xff, head >> 8 & 0xffff, head >> 24 & 0xffff
+    if KINDS.get(tag & 0x1f) in RELEASES:
+        tag &= 0x7f  # what is only for culling
     ticks = head >> 40
     if ticks == 0xffffff:
         ticks = next(words)
@@ -539,6 +584,8 @@ class Trace:
         self.clocks, self.lost, self.ends = [], [], []
         self.marks, self.files, self.samples = [], [], []
         self.events = []
+        self.culled = []  # rows
+        self.culled_most = {}  # bytes, by thread
         self.chunks = []
         self.damaged = 0
         self.seen = set()
@@ -570,8 +617,9 @@ class Trace:
             "<8sHHIQQ", data[:32])
         if magic != PREAMBLE_MAGIC or order != 0x0a0b0c0d:
             raise FormatError("not a trace")
-        if major != 2 or minor != 0:
+        if major != 2 or minor > 1:
             raise FormatError("another version")
+        self.minor = minor
         if check != xxh64(data[:24]):
             raise FormatError("preamble checksum")
 
@@ -586,7 +634,7 @@ class Trace:
                 pos = len(data) if nxt < 0 else nxt
                 continue
             (_, kind, flags, thread, stored, raw, first, last, count,
-             sequence, check, buffers, reserved,
+             sequence, check, buffers, culled,
              _) = CHUNK_HEADER.unpack(head)
             payload = data[pos + 72:pos + 72 + stored]
             pos += 72 + stored
@@ -601,7 +649,7 @@ class Trace:
                 self.damaged += 1
                 pos += inside - stored
                 continue
-            if flags & ~1 or reserved:
+            if flags & ~1 or (culled and not self.minor):
                 raise FormatError("reserved bits")
             if flags & 1:
                 payload = decompress(payload, raw)
@@ -609,19 +657,25 @@ class Trace:
                 raise FormatError("raw_len differs from stored_len")
             self.chunks.append((kind, thread, stored, raw))
             if kind in (EVENTS, COLUMNS):
-                self.read_events(kind, payload, thread, first, last, count)
+                self.read_events(kind, payload, thread, first, last, count,
+                                 culled)
                 self.note_buffers(thread, sequence, buffers or 1)
                 continue
-            if count or sequence or buffers or first != last:
+            if count or sequence or buffers or culled or first != last:
                 raise FormatError("event fields in another chunk")
             self.read_payload(kind, payload)
 
-    def read_events(self, kind, payload, thread, first, last, count):
+    def read_events(self, kind, payload, thread, first, last, count, culled):
         if kind == EVENTS:
             events, shift = list(decode_events(payload, thread, first)), 0
         else:
             columns = Columns(payload, thread, first)
             events, shift = list(columns.events()), columns.shift
+            self.culled += columns.rows
+            self.culled_most[thread] = max(columns.most[0],
+                                           self.culled_most.get(thread, 0))
+            if 2 * sum(row["count"] for row in columns.rows) != culled:
+                raise FormatError("culled_count")
         if len(events) != count:
             raise FormatError(f"{len(events)} events, not {count}")
         if events and events[-1].end_tick != max(first, last >> shift << shift):

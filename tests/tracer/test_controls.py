@@ -43,10 +43,6 @@ def values_in_force():
                      CULL_TEMPORARY_ALLOCATIONS="0")
     check_equal(run.stderr, b"", "said without being asked")
     run.done()
-    run = controlled(["/bin/true"], CULL_TEMPORARY_ALLOCATIONS="1")
-    check(run.stderr.endswith(b"CULL_TEMPORARY_ALLOCATIONS=1 (has no effect)\n"),
-          run.stderr)
-    run.done()
 
 
 @test
@@ -56,6 +52,7 @@ def values_that_cannot_be():
                         ("CHOWN_OUTPUT_TO", "4294967295"),
                         ("LOGFILE_ROTATE_WHEN_BIGGER_THAN", "1x"),
                         ("LOGFILE_ROTATE_WHEN_BIGGER_THAN", ""),
+                        ("TEMPORARY_ALLOCATION_PENDING_THRESHOLD", "-1"),
                         ("LOGFILE_ROTATE_WHEN_BIGGER_THAN", "9" * 30),
                         ("LOGFILE", "l" * 2000)):
         run = controlled(["basic"], **{name: value})
@@ -242,6 +239,13 @@ def options_that_set_variables():
     path = os.path.join(directory, "t.dat")
     for option, line in (("--no-free-stacks", "GRAB_BACKTRACES_ON_FREE=0"),
                          ("--zero-memory", "ZERO_MEMORY=1"),
+                         ("--cull", "CULL_TEMPORARY_ALLOCATIONS=1"),
+                         ("--cull-lifetime=7",
+                          "CULL_TEMPORARY_ALLOCATIONS=1"),
+                         ("--cull-lifetime=7",
+                          "TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD=7"),
+                         ("--cull-pending=7",
+                          "TEMPORARY_ALLOCATION_PENDING_THRESHOLD=7"),
                          ("--no-helper", "HELPER=0"),
                          ("--disable-at-start", "DISABLE_BY_DEFAULT=1"),
                          ("--duration=1.25", "DURATION=1.25"),

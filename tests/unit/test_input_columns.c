@@ -719,9 +719,10 @@ static void more_columns(void **state)
 	put_malloc(&f, 16, 0, 0x1000);
 	bytes_u8(&f.payload, 0);
 	bytes_zero(&f.payload, 3);
-	bytes_u32(&f.payload, TRACE_COLUMN_COUNT + 2);
+	bytes_u32(&f.payload, TRACE_COLUMN_COUNT + 3);
 	for (size_t i = 0; i < TRACE_COLUMN_COUNT; i++)
 		bytes_u32(&f.payload, (uint32_t)f.columns[i].len);
+	bytes_u32(&f.payload, 0);
 	bytes_u32(&f.payload, 3);
 	bytes_u32(&f.payload, 0);
 	for (size_t i = 0; i < TRACE_COLUMN_COUNT; i++)

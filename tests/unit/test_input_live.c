@@ -499,7 +499,7 @@ static void bad_records(void **state)
 	    {0, 0, 0, 1, 8, "tag is not known"},
 	    {31, 0, 0, 1, 8, "tag is not known"},
 	    {TRACE_EVENT_MARKER, 0, 0, 1, 8, "tag is not known"},
-	    {0x80 | TRACE_EVENT_FREE, 0, 0, 1, 8, "tag is not known"},
+	    {0x80 | TRACE_EVENT_MALLOC, 0, 0, 1, 8, "tag is not known"},
 	    {TRACE_EVENT_FREE, 1, 0, 1, 8, "removes more frames"},
 	    {TRACE_EVENT_FREE, 0, 3, 1, 3, "ends within its frames"},
 	    {TRACE_EVENT_FREE | TRACE_EVENT_NO_STACK, 0, 1, 1, 8, "no stack"},

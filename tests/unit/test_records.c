@@ -166,7 +166,7 @@ static void test_wrong(void **state)
 		{ { 0, 0 }, 2 },                          /* no kind */
 		{ { TRACE_EVENT_MARKER, 0 }, 2 },         /* not written */
 		{ { 31, 0 }, 2 },
-		{ { TRACE_EVENT_FREE | 0x80, 0 }, 2 },    /* tag's last bit */
+		{ { TRACE_EVENT_MALLOC | 0x80, 0, 0 }, 3 }, /* no free */
 		{ { TRACE_EVENT_FREE | 1 << 8, 0 }, 2 },  /* pop, no stack */
 		{ { TRACE_EVENT_FREE | 1 << 24, 0 }, 2 }, /* no frame */
 		{ { TRACE_EVENT_RSS | 1 << 24, 1, 1 }, 3 },

@@ -38,6 +38,13 @@ static const char help[] =
     "      --binaries       keep PROGRAM and its libraries in the trace\n"
     "      --include=GLOB   keep files of that name in the trace, as they\n"
     "                       are at the start; may be repeated\n"
+    "      --cull           keep sums of temporary allocations only: freed by\n"
+    "                       their own thread within ten seconds\n"
+    "      --cull-lifetime=MS\n"
+    "                       within so many milliseconds; implies --cull\n"
+    "      --cull-pending=COUNT\n"
+    "                       and before the thread made more than COUNT other\n"
+    "                       allocations; implies --cull\n"
     "      --zero-memory    give PROGRAM memory that is zero\n"
     "      --no-helper      have PROGRAM's threads compress and write\n"
     "      --chown=UID      give the trace to that user\n"
@@ -71,6 +78,14 @@ static bool is_user(const char *argument)
 	uint64_t number;
 
 	return values_parse_number(argument, OPTIONS_NO_OWNER - 1, &number);
+}
+
+/* Safety: pure.  A number of the options that imply --cull. */
+static bool is_culling(const char *argument)
+{
+	uint64_t number;
+
+	return values_parse_number(argument, UINT64_MAX, &number);
 }
 
 /* Safety: pure. */
@@ -124,6 +139,11 @@ static const struct control controls[] = {
     {"no-free-stacks", "GRAB_BACKTRACES_ON_FREE", NULL, "0", NULL},
     {"binaries", "WRITE_BINARIES_TO_OUTPUT", NULL, "1", NULL},
     {"include", "INCLUDE_FILE", NULL, NULL, is_included},
+    {"cull", "CULL_TEMPORARY_ALLOCATIONS", NULL, "1", NULL},
+    {"cull-lifetime", "TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD", NULL, NULL,
+     is_culling},
+    {"cull-pending", "TEMPORARY_ALLOCATION_PENDING_THRESHOLD", NULL, NULL,
+     is_culling},
     {"zero-memory", "ZERO_MEMORY", NULL, "1", NULL},
     {"no-helper", "HELPER", NULL, "0", NULL},
     {"chown", "CHOWN_OUTPUT_TO", NULL, NULL, is_user},
@@ -178,6 +198,8 @@ static void apply(const struct control *control, const char *argument)
 		argument = control->value;
 	else if (control->check == is_included)
 		argument = included;
+	else if (control->check == is_culling)
+		set_variable("CULL_TEMPORARY_ALLOCATIONS", "1");
 	set_variable(control->variable, argument);
 	if (control->also)
 		set_variable(control->also, argument);

@@ -11,6 +11,7 @@
 
 #include "tracer/clock.h"
 #include "tracer/columns.h"
+#include "tracer/columns_record.h"
 #include "tracer/record/chunks.h"
 #include "tracer/record/walk.h"
 #include "tracer/trace_format.h"
@@ -283,6 +284,20 @@ static int read_slots(const struct summary *sum, const struct live_file *live,
 			  damaged_bytes);
 }
 
+/* What the marks are for is not done here.  Safety: pure; the records are
+   valid. */
+static void clear_marks(uint64_t *words, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		struct record r;
+		const uint64_t *next;
+
+		words[i] &= ~(uint64_t)TRACE_RECORD_OWN;
+		next = record_read(words + i, &r);
+		i += (size_t)(next - (words + i));
+	}
+}
+
 /*
  * Loads a slot's records; what is damaged in them is left out.
  *
@@ -305,6 +320,7 @@ static int load_slot(const struct live_file *live, const struct summary *sum,
 	walk = walk_records(&slot->input, summary_tick(sum));
 	*damaged_bytes += slot->bytes - walk.words * sizeof(uint64_t);
 	slot->input.len = walk.words;
+	clear_marks(words, walk.words);
 	slot->last_tick = walk.last_tick;
 	if (walk.has_from && walk.words > slot->input.from)
 		return 0;
@@ -352,7 +368,7 @@ struct appending {
 /* Safety: allocates.  Appends one chunk.  Return: 0 or -errno. */
 static int append(const struct appending *to, const struct group *group)
 {
-	struct part parts[1 + TRACE_COLUMN_COUNT];
+	struct part parts[COLUMNS_PARTS_MAX];
 	struct columns_output out;
 	struct trace_chunk_header head = {
 		.type = TRACE_CHUNK_COLUMNS,
@@ -376,9 +392,9 @@ static int append(const struct appending *to, const struct group *group)
 	head.first_tick = out.first_tick;
 	head.last_tick = out.last_tick;
 	head.event_count = out.event_count;
-	for (size_t i = 0; i < 1 + TRACE_COLUMN_COUNT; i++)
+	for (size_t i = 0; i < out.part_count; i++)
 		parts[i] = (struct part){out.parts[i], out.lens[i]};
-	return chunks_append(to->fd, &head, parts, 1 + TRACE_COLUMN_COUNT);
+	return chunks_append(to->fd, &head, parts, out.part_count);
 }
 
 /* Safety: allocates.  Appends the group, if there is one, and empties it.

@@ -55,6 +55,15 @@ static bool has_stack(const struct record *r)
 	       !(r->head & TRACE_EVENT_NO_STACK);
 }
 
+/* Safety: pure.  Only a free can be its thread's own. */
+static bool check_mark(const struct record *r)
+{
+	unsigned kind = r->head & TRACE_EVENT_KIND_MASK;
+
+	return !(r->head & TRACE_RECORD_OWN) || kind == TRACE_EVENT_FREE ||
+	       kind == TRACE_EVENT_DELETE;
+}
+
 /* Safety: pure.  Follows the stack.  Return: whether it can be. */
 static bool check_stack(struct walk *walk, const struct record *r)
 {
@@ -109,7 +118,7 @@ struct walk_result walk_records(const struct columns_input *input,
 		struct record r;
 
 		if (!read_fixed(word, input->len - result.words, &r) ||
-		    (r.head & 0x80) || !check_stack(&walk, &r) ||
+		    !check_mark(&r) || !check_stack(&walk, &r) ||
 		    !check_time(&walk, &r) || !check_sizes(&r))
 			break;
 		result.words = (size_t)(r.frames + r.push - input->words);

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the test programs and has each traced with culling.
+#   tests/tracer/cull.sh BUILD_DIR [TEST]...
+# BUILD_DIR holds all three programs.  Last line: N passed, ...
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+shift
+src=$here/../programs
+out=$build/tests/programs
+CC=${CC:-cc}
+mkdir -p "$out"
+
+for name in culled handover sequence; do
+  "$CC" -std=gnu17 -iquote "$here/../.." -O1 -g -Wall -Wextra -fno-builtin \
+    -pthread -o "$out/$name" "$src/$name.c"
+done
+
+PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/env python3 "$here/test_cull.py" \
+  "$build" "$out" "$@"
