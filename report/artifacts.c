@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/aggregate/completeness.h"
 #include "report/aggregate/marks.h"
 #include "report/aggregate/residency.h"
 #include "report/aggregate/sites.h"
@@ -130,7 +131,7 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 	if (!sites)
 		return NULL;
 	children[0] = keep(artifacts, summary_head(scope));
-	children[1] = keep(artifacts, summary_completeness(scope));
+	children[1] = keep(artifacts, completeness_notes(scope));
 	children[2] = keep(artifacts, sites_symbol_quality(sites, scope));
 	for (int cost = 0; cost < SITE_COST_COUNT; cost++) {
 		const char *name = site_cost_name(cost);

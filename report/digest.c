@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/aggregate/completeness.h"
 #include "report/aggregate/summary.h"
 #include "report/core/text.h"
 #include "report/core/units.h"
@@ -97,7 +98,7 @@ void digest_print(const struct pipeline *pipeline, const char *directory,
 			run->damage.count, plural(run->damage.count));
 	else
 		fprintf(out, "  trace        %s\n",
-			summary_trace_text(&pipeline->scope));
+			completeness_text(&pipeline->scope));
 	for (size_t i = 0; i < pipeline->spec->page_count; i++)
 		fprintf(out, "  %-12s %s/%s\n", i ? "" : "report", directory,
 			pipeline->spec->pages[i]->file);
@@ -220,7 +221,7 @@ static const char *soundness(const struct pipeline *pipeline)
 	const struct run *run = &pipeline->run;
 
 	if (run_misses_pieces(run))
-		return summary_trace_text(&pipeline->scope);
+		return completeness_text(&pipeline->scope);
 	return run->events_lost || run->end == RUN_END_MISSING
 		       ? "sound but incomplete"
 		       : "sound";
@@ -261,7 +262,7 @@ void digest_warn(const struct pipeline *pipeline, FILE *out)
 			damage->count - 20);
 	if (run_misses_pieces(run))
 		fprintf(out, "memprof-report: %s: %s\n", run->trace_path,
-			summary_trace_text(&pipeline->scope));
+			completeness_text(&pipeline->scope));
 }
 
 void digest_symbols(const struct pipeline *pipeline, FILE *out)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The head of a report: what ran, how it ended, how much memory it took, and
- * whether the trace tells everything.
+ * The head of a report: what ran, how it ended, how much memory it took.
  *
  * Layer: aggregate.
  */
@@ -16,10 +15,6 @@ struct scope;
 /* SCALARS "head". */
 const struct figure *summary_head(const struct scope *scope);
 
-/* GROUP "completeness" of NOTEs, the worst first; one INFO note if nothing is
-   missing. */
-const struct figure *summary_completeness(const struct scope *scope);
-
 /* TABLE "threads". */
 const struct figure *summary_threads(const struct scope *scope);
 
@@ -29,9 +24,6 @@ const struct figure *summary_loaded_modules(const struct scope *scope);
 
 /* TABLE "modules" that an address was looked up in, with symbol quality. */
 const struct figure *summary_modules(const struct scope *scope);
-
-/* Return: "complete", "incomplete: piece 2 missing", …; owned by @scope->arena. */
-const char *summary_trace_text(const struct scope *scope);
 
 /* Return: "exit status 0", "killed by signal 9 (SIGKILL)", …; owned by
    @scope->arena. */

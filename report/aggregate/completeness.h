@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether the trace tells everything: what was lost, damaged, not recorded or
+ * kept as sums only, and what that does to the figures.
+ *
+ * Layer: aggregate.
+ */
+#ifndef REPORT_AGGREGATE_COMPLETENESS_H
+#define REPORT_AGGREGATE_COMPLETENESS_H
+
+struct figure;
+struct scope;
+
+/* Both return NULL when out of memory. */
+
+/* GROUP "completeness" of NOTEs: damage, what is missing, what was lost, what
+   was culled; one INFO note if nothing is missing. */
+const struct figure *completeness_notes(const struct scope *scope);
+
+/* Return: "complete", "incomplete: piece 2 missing", …; owned by @scope->arena. */
+const char *completeness_text(const struct scope *scope);
+
+#endif /* REPORT_AGGREGATE_COMPLETENESS_H */
