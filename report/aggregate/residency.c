@@ -124,22 +124,11 @@ static bool add_curve(struct figure_series *series,
 	return curve->values;
 }
 
-static double *seconds(const struct scope *scope)
-{
-	const struct levels *levels = engine_levels(scope->engine);
-	double *seconds = arena_array(scope->arena, levels->bin_count,
-				      sizeof(*seconds));
-
-	for (size_t i = 0; seconds && i < levels->bin_count; i++)
-		seconds[i] = run_seconds(scope->run,
-					 levels_bin_tick(levels, i + 1));
-	return seconds;
-}
-
 const struct figure *residency_series(const struct scope *scope)
 {
 	static const struct kind all = { RUN_MEMORY_COUNT, "resident",
 					 "Resident memory" };
+	const struct levels *levels = engine_levels(scope->engine);
 	struct figure *figure = arena_alloc(scope->arena, sizeof(*figure));
 	struct figure_curve *curves =
 		arena_array(scope->arena, KIND_COUNT + 1, sizeof(*curves));
@@ -150,9 +139,8 @@ const struct figure *residency_series(const struct scope *scope)
 	figure->schema = "residency";
 	figure->id = "residency";
 	figure->title = "Resident memory by kind";
-	figure->series.seconds = seconds(scope);
-	figure->series.point_count =
-		engine_levels(scope->engine)->bin_count;
+	figure->series.seconds = scope_bin_seconds(scope, levels);
+	figure->series.point_count = levels->bin_count;
 	figure->series.curves = curves;
 	if (!figure->series.seconds ||
 	    !add_curve(&figure->series, curves, scope, &all))

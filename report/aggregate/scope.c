@@ -7,6 +7,7 @@
 
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
+#include "report/engine/levels.h"
 #include "report/event/run.h"
 #include "report/event/stacks.h"
 #include "report/symbol/symbol.h"
@@ -108,6 +109,18 @@ struct figure_frame *scope_frame(const struct scope *scope,
 	if (result)
 		frame_fill(result, frame, pc_key);
 	return result;
+}
+
+const double *scope_bin_seconds(const struct scope *scope,
+				const struct levels *levels)
+{
+	double *seconds = arena_array(scope->arena, levels->bin_count,
+				      sizeof(*seconds));
+
+	for (size_t i = 0; seconds && i < levels->bin_count; i++)
+		seconds[i] = run_seconds(scope->run,
+					 levels_bin_tick(levels, i + 1));
+	return seconds;
 }
 
 double scope_ratio(uint64_t part, uint64_t whole)

@@ -15,6 +15,7 @@
 #include "report/figure/figure.h"
 
 struct engine;
+struct levels;
 struct merged;
 struct run;
 struct stacks;
@@ -67,6 +68,11 @@ const struct figure_stack *scope_stack(const struct scope *scope,
 struct figure_frame *scope_frame(const struct scope *scope,
 				 const struct symbol_frame *frame,
 				 uint64_t pc_key);
+
+/* Return: the ends of the bins of @levels, where charts draw them, owned by
+   @scope->arena; NULL when out of memory. */
+const double *scope_bin_seconds(const struct scope *scope,
+				const struct levels *levels);
 
 /* Return: part / whole; 0 when there is no whole. */
 double scope_ratio(uint64_t part, uint64_t whole);

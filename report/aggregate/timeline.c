@@ -189,20 +189,16 @@ static struct figure *series_figure(const struct scope *scope,
 {
 	struct figure *figure = arena_alloc(scope->arena, sizeof(*figure));
 	struct figure_mark *copy = arena_alloc(scope->arena, sizeof(*copy));
-	size_t count = levels->bin_count;
-	double *seconds = arena_array(scope->arena, count, sizeof(*seconds));
+	const double *seconds = scope_bin_seconds(scope, levels);
 
 	if (!figure || !copy || !seconds ||
 	    !curves_fill(&figure->series, scope, levels, has_rss))
 		return NULL;
-	for (size_t i = 0; i < count; i++)
-		seconds[i] = run_seconds(scope->run,
-					 levels_bin_tick(levels, i + 1));
 	*copy = *mark;
 	figure->kind = FIGURE_SERIES;
 	figure->schema = "timeline";
 	figure->series.seconds = seconds;
-	figure->series.point_count = count;
+	figure->series.point_count = levels->bin_count;
 	figure->series.marks = copy;
 	figure->series.mark_count = has_mark ? 1 : 0;
 	return figure;

@@ -68,6 +68,20 @@ static void group_begin(struct view *view, struct view_group *group,
 	group->min_size = UINT64_MAX;
 }
 
+/* Takes in allocations of @size bytes from @first_tick to @last_tick. */
+static inline void group_cover(struct view_group *group, uint64_t size,
+			       uint64_t first_tick, uint64_t last_tick)
+{
+	if (first_tick < group->first_tick)
+		group->first_tick = first_tick;
+	if (last_tick > group->last_tick)
+		group->last_tick = last_tick;
+	if (size < group->min_size)
+		group->min_size = size;
+	if (size > group->max_size)
+		group->max_size = size;
+}
+
 static void group_add(struct view *view, struct view_group *group,
 		      const struct record *record)
 {
@@ -79,14 +93,8 @@ static void group_add(struct view *view, struct view_group *group,
 	group->count++;
 	group->bytes += record->size;
 	group->usable += record->usable;
-	if (record->alloc_tick < group->first_tick)
-		group->first_tick = record->alloc_tick;
-	if (record->alloc_tick > group->last_tick)
-		group->last_tick = record->alloc_tick;
-	if (record->size < group->min_size)
-		group->min_size = record->size;
-	if (record->size > group->max_size)
-		group->max_size = record->size;
+	group_cover(group, record->size, record->alloc_tick,
+		    record->alloc_tick);
 	group->temporary_count += temporary;
 	group->temporary_bytes += temporary * record->size;
 	group->leaked_count += leaked;
@@ -130,14 +138,8 @@ static void group_add_culled(struct view *view, struct view_group *group,
 	group->count += count;
 	group->bytes += bytes;
 	group->usable += count * record->usable;
-	if (culled->first_tick < group->first_tick)
-		group->first_tick = culled->first_tick;
-	if (culled->last_tick > group->last_tick)
-		group->last_tick = culled->last_tick;
-	if (record->size < group->min_size)
-		group->min_size = record->size;
-	if (record->size > group->max_size)
-		group->max_size = record->size;
+	group_cover(group, record->size, culled->first_tick,
+		    culled->last_tick);
 	if (record->is_temporary) {
 		group->temporary_count += count;
 		group->temporary_bytes += bytes;

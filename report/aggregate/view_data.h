@@ -55,7 +55,38 @@ struct group_row {
 	uint64_t key;
 };
 
+struct group;
 struct groups;
+
+/* What is known of a group: of its allocations that matched, of ALL of it. */
+enum group_value {
+	GROUP_SIZE,
+	GROUP_ALLOCATIONS,
+	GROUP_LEAKED_SIZE,
+	GROUP_LEAKED_COUNT,
+	GROUP_TEMPORARY,
+	GROUP_FIRST,
+	GROUP_LAST,
+	GROUP_INTERVAL,
+	GROUP_ALL_SIZE,
+	GROUP_ALL_ALLOCATIONS,
+	GROUP_ALL_LEAKED_COUNT,
+	GROUP_ALL_FIRST,
+	GROUP_ALL_LAST,
+	GROUP_ALL_INTERVAL,
+	GROUP_ALL_MOST_AT, /* when it held most */
+	GROUP_VALUES,
+};
+
+/* Return: what groups are sorted by; GROUP_SIZE where that is an order of
+   allocations. */
+enum group_value view_sorted_value(enum sort_by sort_by);
+
+/* Return: @value, times in ticks; 0 for GROUP_ALL_MOST_AT of what never held
+   anything. */
+uint64_t view_group_value(enum group_value value,
+			  const struct view_group *matched,
+			  const struct group *all);
 
 /* Return: rows that must be known to print those asked for. */
 uint64_t view_rows_kept(const struct view_options *options);

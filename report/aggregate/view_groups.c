@@ -5,35 +5,33 @@
 #include "report/engine/engine.h"
 #include "report/event/run.h"
 
-static uint64_t group_sort_key(const struct view *view,
-			       const struct view_group *matched,
-			       const struct group *all)
+enum group_value view_sorted_value(enum sort_by sort_by)
 {
-	switch (view->options.sort_by) {
+	switch (sort_by) {
 	case SORT_MATCHED_MIN_TIMESTAMP:
-		return matched->first_tick;
+		return GROUP_FIRST;
 	case SORT_MATCHED_MAX_TIMESTAMP:
-		return matched->last_tick;
+		return GROUP_LAST;
 	case SORT_MATCHED_INTERVAL:
-		return matched->last_tick - matched->first_tick;
+		return GROUP_INTERVAL;
 	case SORT_MATCHED_ALLOCATED_COUNT:
-		return matched->count;
+		return GROUP_ALLOCATIONS;
 	case SORT_MATCHED_LEAKED_COUNT:
-		return matched->leaked_count;
+		return GROUP_LEAKED_COUNT;
 	case SORT_ALL_MIN_TIMESTAMP:
-		return all->first_tick;
+		return GROUP_ALL_FIRST;
 	case SORT_ALL_MAX_TIMESTAMP:
-		return all->last_tick;
+		return GROUP_ALL_LAST;
 	case SORT_ALL_INTERVAL:
-		return all->last_tick - all->first_tick;
+		return GROUP_ALL_INTERVAL;
 	case SORT_ALL_ALLOCATED_COUNT:
-		return all->allocated_count;
+		return GROUP_ALL_ALLOCATIONS;
 	case SORT_ALL_LEAKED_COUNT:
-		return all->allocated_count - all->freed_count;
+		return GROUP_ALL_LEAKED_COUNT;
 	case SORT_ALL_SIZE:
-		return all->allocated_bytes;
+		return GROUP_ALL_SIZE;
 	case SORT_ALL_MAX_USAGE:
-		return all->max_live_bytes ? all->max_live_tick : 0;
+		return GROUP_ALL_MOST_AT;
 	case SORT_DEFAULT:
 	case SORT_TIMESTAMP:
 	case SORT_ADDRESS:
@@ -43,7 +41,48 @@ static uint64_t group_sort_key(const struct view *view,
 	case SORT_MATCHED_SIZE:
 		break;
 	}
-	return matched->bytes;
+	return GROUP_SIZE;
+}
+
+uint64_t view_group_value(enum group_value value,
+			  const struct view_group *matched,
+			  const struct group *all)
+{
+	switch (value) {
+	case GROUP_SIZE:
+		return matched->bytes;
+	case GROUP_ALLOCATIONS:
+		return matched->count;
+	case GROUP_LEAKED_SIZE:
+		return matched->leaked_bytes;
+	case GROUP_LEAKED_COUNT:
+		return matched->leaked_count;
+	case GROUP_TEMPORARY:
+		return matched->temporary_count;
+	case GROUP_FIRST:
+		return matched->first_tick;
+	case GROUP_LAST:
+		return matched->last_tick;
+	case GROUP_INTERVAL:
+		return matched->last_tick - matched->first_tick;
+	case GROUP_ALL_SIZE:
+		return all->allocated_bytes;
+	case GROUP_ALL_ALLOCATIONS:
+		return all->allocated_count;
+	case GROUP_ALL_LEAKED_COUNT:
+		return all->allocated_count - all->freed_count;
+	case GROUP_ALL_FIRST:
+		return all->first_tick;
+	case GROUP_ALL_LAST:
+		return all->last_tick;
+	case GROUP_ALL_INTERVAL:
+		return all->last_tick - all->first_tick;
+	case GROUP_ALL_MOST_AT:
+		return all->max_live_bytes ? all->max_live_tick : 0;
+	case GROUP_VALUES:
+		break;
+	}
+	return 0;
 }
 
 static bool sorts_groups(enum sort_by sort_by)
@@ -118,6 +157,7 @@ struct group_row *view_sort_groups(const struct view *view,
 				   const struct groups *groups, uint64_t most,
 				   size_t *ret_count)
 {
+	enum group_value sorted = view_sorted_value(view->options.sort_by);
 	struct first_rows rows = {
 		.most = most < view->totals.groups ? most : view->totals.groups,
 		.descending = view_groups_fall(view),
@@ -133,8 +173,8 @@ struct group_row *view_sort_groups(const struct view *view,
 			first_rows_add(&rows,
 				       (struct group_row){
 					       .number = (uint32_t)i,
-					       .key = group_sort_key(
-						       view, matched,
+					       .key = view_group_value(
+						       sorted, matched,
 						       &groups->items[i]),
 				       });
 	}

@@ -13,60 +13,40 @@
 
 enum { TOP_GROUPS = 10 };
 
-/* What a column can show of a group. */
-enum top_value {
-	TOP_SIZE,
-	TOP_ALLOCATIONS,
-	TOP_LEAKED_SIZE,
-	TOP_LEAKED_COUNT,
-	TOP_TEMPORARY,
-	TOP_FIRST,
-	TOP_LAST,
-	TOP_INTERVAL,
-	TOP_ALL_SIZE,
-	TOP_ALL_ALLOCATIONS,
-	TOP_ALL_LEAKED_COUNT,
-	TOP_ALL_FIRST,
-	TOP_ALL_LAST,
-	TOP_ALL_INTERVAL,
-	TOP_ALL_MOST_AT,
-	TOP_VALUES,
-};
-
-static const struct figure_column value_columns[TOP_VALUES] = {
-	[TOP_SIZE] = { "size", "Allocated", "allocated_bytes", CELL_BYTES },
-	[TOP_ALLOCATIONS] = { "allocated_count", "Allocations", "allocations",
+static const struct figure_column value_columns[GROUP_VALUES] = {
+	[GROUP_SIZE] = { "size", "Allocated", "allocated_bytes", CELL_BYTES },
+	[GROUP_ALLOCATIONS] = { "allocated_count", "Allocations", "allocations",
+				CELL_COUNT },
+	[GROUP_LEAKED_SIZE] = { "leaked_size", "Bytes never freed", "leaked",
+				CELL_BYTES },
+	[GROUP_LEAKED_COUNT] = { "leaked_count", "Blocks never freed", "leaked",
+				 CELL_COUNT },
+	[GROUP_TEMPORARY] = { "temporary_count", "Temporary", "temporary",
 			      CELL_COUNT },
-	[TOP_LEAKED_SIZE] = { "leaked_size", "Bytes never freed", "leaked",
-			      CELL_BYTES },
-	[TOP_LEAKED_COUNT] = { "leaked_count", "Blocks never freed", "leaked",
-			       CELL_COUNT },
-	[TOP_TEMPORARY] = { "temporary_count", "Temporary", "temporary",
-			    CELL_COUNT },
-	[TOP_FIRST] = { "min_timestamp", "First", NULL, CELL_SECONDS },
-	[TOP_LAST] = { "max_timestamp", "Last", NULL, CELL_SECONDS },
-	[TOP_INTERVAL] = { "interval", "First to last", NULL, CELL_SECONDS },
-	[TOP_ALL_SIZE] = { "all_size", "All: allocated", "allocated_bytes",
-			   CELL_BYTES },
-	[TOP_ALL_ALLOCATIONS] = { "all_allocated_count", "All: allocations",
-				  "allocations", CELL_COUNT },
-	[TOP_ALL_LEAKED_COUNT] = { "all_leaked_count",
-				   "All: blocks never freed", "leaked",
-				   CELL_COUNT },
-	[TOP_ALL_FIRST] = { "all_min_timestamp", "All: first", NULL,
-			    CELL_SECONDS },
-	[TOP_ALL_LAST] = { "all_max_timestamp", "All: last", NULL,
-			   CELL_SECONDS },
-	[TOP_ALL_INTERVAL] = { "all_interval", "All: first to last", NULL,
-			       CELL_SECONDS },
-	[TOP_ALL_MOST_AT] = { "all_max_total_usage_first_seen_at",
-			      "All: most alive at", NULL, CELL_SECONDS },
+	[GROUP_FIRST] = { "min_timestamp", "First", NULL, CELL_SECONDS },
+	[GROUP_LAST] = { "max_timestamp", "Last", NULL, CELL_SECONDS },
+	[GROUP_INTERVAL] = { "interval", "First to last", NULL, CELL_SECONDS },
+	[GROUP_ALL_SIZE] = { "all_size", "All: allocated", "allocated_bytes",
+			     CELL_BYTES },
+	[GROUP_ALL_ALLOCATIONS] = { "all_allocated_count", "All: allocations",
+				    "allocations", CELL_COUNT },
+	[GROUP_ALL_LEAKED_COUNT] = { "all_leaked_count",
+				     "All: blocks never freed", "leaked",
+				     CELL_COUNT },
+	[GROUP_ALL_FIRST] = { "all_min_timestamp", "All: first", NULL,
+			      CELL_SECONDS },
+	[GROUP_ALL_LAST] = { "all_max_timestamp", "All: last", NULL,
+			     CELL_SECONDS },
+	[GROUP_ALL_INTERVAL] = { "all_interval", "All: first to last", NULL,
+				 CELL_SECONDS },
+	[GROUP_ALL_MOST_AT] = { "all_max_total_usage_first_seen_at",
+				"All: most alive at", NULL, CELL_SECONDS },
 };
 
 /* Shown in any order of the rows. */
-static const enum top_value always[] = {
-	TOP_SIZE,      TOP_ALLOCATIONS, TOP_LEAKED_SIZE,
-	TOP_TEMPORARY, TOP_FIRST,	TOP_LAST,
+static const enum group_value always[] = {
+	GROUP_SIZE,	 GROUP_ALLOCATIONS, GROUP_LEAKED_SIZE,
+	GROUP_TEMPORARY, GROUP_FIRST,	    GROUP_LAST,
 };
 
 enum {
@@ -83,69 +63,30 @@ enum {
  */
 struct top {
 	struct figure_column *columns;
-	enum top_value values[ALWAYS + 1];
+	enum group_value values[ALWAYS + 1];
 	size_t value_count;
 	bool has_share;
 	uint64_t whole;
 };
 
-static enum top_value sorted_value(enum sort_by sort_by)
-{
-	switch (sort_by) {
-	case SORT_MATCHED_MIN_TIMESTAMP:
-		return TOP_FIRST;
-	case SORT_MATCHED_MAX_TIMESTAMP:
-		return TOP_LAST;
-	case SORT_MATCHED_INTERVAL:
-		return TOP_INTERVAL;
-	case SORT_MATCHED_ALLOCATED_COUNT:
-		return TOP_ALLOCATIONS;
-	case SORT_MATCHED_LEAKED_COUNT:
-		return TOP_LEAKED_COUNT;
-	case SORT_ALL_MIN_TIMESTAMP:
-		return TOP_ALL_FIRST;
-	case SORT_ALL_MAX_TIMESTAMP:
-		return TOP_ALL_LAST;
-	case SORT_ALL_INTERVAL:
-		return TOP_ALL_INTERVAL;
-	case SORT_ALL_ALLOCATED_COUNT:
-		return TOP_ALL_ALLOCATIONS;
-	case SORT_ALL_LEAKED_COUNT:
-		return TOP_ALL_LEAKED_COUNT;
-	case SORT_ALL_SIZE:
-		return TOP_ALL_SIZE;
-	case SORT_ALL_MAX_USAGE:
-		return TOP_ALL_MOST_AT;
-	case SORT_DEFAULT:
-	case SORT_TIMESTAMP:
-	case SORT_ADDRESS:
-	case SORT_SIZE:
-	case SORT_USABLE_SIZE:
-	case SORT_LIFETIME:
-	case SORT_MATCHED_SIZE:
-		break;
-	}
-	return TOP_SIZE;
-}
-
 /* Return: the label of the share of @value, NULL where it cannot be added up
    over the view. */
-static const char *share_label(enum top_value value)
+static const char *share_label(enum group_value value)
 {
-	if (value == TOP_SIZE)
+	if (value == GROUP_SIZE)
 		return "Of the bytes";
-	if (value == TOP_ALLOCATIONS)
+	if (value == GROUP_ALLOCATIONS)
 		return "Of the allocations";
-	if (value == TOP_LEAKED_COUNT)
+	if (value == GROUP_LEAKED_COUNT)
 		return "Of the blocks";
 	return NULL;
 }
 
-static uint64_t share_whole(const struct view *view, enum top_value value)
+static uint64_t share_whole(const struct view *view, enum group_value value)
 {
-	if (value == TOP_ALLOCATIONS)
+	if (value == GROUP_ALLOCATIONS)
 		return view->totals.count;
-	if (value == TOP_LEAKED_COUNT)
+	if (value == GROUP_LEAKED_COUNT)
 		return view->totals.leaked_count;
 	return view->totals.bytes;
 }
@@ -153,7 +94,7 @@ static uint64_t share_whole(const struct view *view, enum top_value value)
 static bool top_init(struct top *top, const struct view *view,
 		     const struct scope *scope)
 {
-	enum top_value sorted = sorted_value(view->options.sort_by);
+	enum group_value sorted = view_sorted_value(view->options.sort_by);
 	size_t count = 0;
 
 	*top = (struct top){
@@ -181,55 +122,26 @@ static bool top_init(struct top *top, const struct view *view,
 	return true;
 }
 
-static struct cell time_cell(const struct scope *scope, uint64_t tick)
-{
-	return cell_seconds(run_seconds(scope->run, tick));
-}
-
 /* What @value is in the matched and in all allocations of a group. */
-static struct cell top_cell(const struct scope *scope, enum top_value value,
+static struct cell top_cell(const struct scope *scope, enum group_value value,
 			    const struct view_group *matched,
 			    const struct group *all)
 {
-	switch (value) {
-	case TOP_SIZE:
-		return cell_bytes(matched->bytes);
-	case TOP_ALLOCATIONS:
-		return cell_count(matched->count);
-	case TOP_LEAKED_SIZE:
-		return cell_bytes(matched->leaked_bytes);
-	case TOP_LEAKED_COUNT:
-		return cell_count(matched->leaked_count);
-	case TOP_TEMPORARY:
-		return cell_count(matched->temporary_count);
-	case TOP_FIRST:
-		return time_cell(scope, matched->first_tick);
-	case TOP_LAST:
-		return time_cell(scope, matched->last_tick);
-	case TOP_INTERVAL:
-		return cell_seconds(run_span(scope->run, matched->first_tick,
+	const struct run *run = scope->run;
+	uint64_t number = view_group_value(value, matched, all);
+
+	if (value == GROUP_INTERVAL)
+		return cell_seconds(run_span(run, matched->first_tick,
 					     matched->last_tick));
-	case TOP_ALL_SIZE:
-		return cell_bytes(all->allocated_bytes);
-	case TOP_ALL_ALLOCATIONS:
-		return cell_count(all->allocated_count);
-	case TOP_ALL_LEAKED_COUNT:
-		return cell_count(all->allocated_count - all->freed_count);
-	case TOP_ALL_FIRST:
-		return time_cell(scope, all->first_tick);
-	case TOP_ALL_LAST:
-		return time_cell(scope, all->last_tick);
-	case TOP_ALL_INTERVAL:
-		return cell_seconds(run_span(scope->run, all->first_tick,
-					     all->last_tick));
-	case TOP_ALL_MOST_AT:
-		return all->max_live_bytes
-			       ? time_cell(scope, all->max_live_tick)
-			       : cell_none();
-	case TOP_VALUES:
-		break;
-	}
-	return cell_none();
+	if (value == GROUP_ALL_INTERVAL)
+		return cell_seconds(
+			run_span(run, all->first_tick, all->last_tick));
+	if (value == GROUP_ALL_MOST_AT && !all->max_live_bytes)
+		return cell_none();
+	if (value_columns[value].kind == CELL_SECONDS)
+		return cell_seconds(run_seconds(run, number));
+	return value_columns[value].kind == CELL_BYTES ? cell_bytes(number)
+						       : cell_count(number);
 }
 
 /* Return: the backtrace of @node, to be shown from its call site on; NULL when
