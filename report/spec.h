@@ -29,6 +29,8 @@ enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
  * @count: rows of allocations and groups, SORT_NO_COUNT for all
  * @skip:  rows before them
  * @cost, @direction: of trees
+ * @line:  of the section; @sort_line: of its sort_by, 0 if not set.  Both are for
+ *         later errors, and 0 for --view
  */
 struct spec_view {
 	const char *name;
@@ -45,7 +47,8 @@ struct spec_view {
 	const struct artifact_format *artifacts[SPEC_ARTIFACTS_MAX];
 	size_t artifact_count;
 	struct budgets budgets;
-	uint32_t line; /* of the section, for later errors; 0 for --view */
+	uint32_t line;
+	uint32_t sort_line;
 };
 
 /* One [filter NAME] section, which views and other filters use. */

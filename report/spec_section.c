@@ -79,6 +79,13 @@ static int key_check(struct spec *spec, const char *key, const char *value,
 	return section_text_check(spec, value, place);
 }
 
+/* An order is read once, and checked when all artifacts are known. */
+static void sort_place(struct spec_view *view, const struct place *place)
+{
+	if (view->sort_by != SORT_DEFAULT && !view->sort_line)
+		view->sort_line = place->line;
+}
+
 /* Budgets are read once: by the key that made them. */
 static void budgets_place(struct budgets *budgets, const struct place *place)
 {
@@ -240,6 +247,7 @@ int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
 	status = row->set(view, value, &spec->arena, &found);
 	if (status < 0)
 		return place_fail(place, status, "%s: %s", key, found.text);
+	sort_place(view, place);
 	budgets_place(&view->budgets, place);
 	return 0;
 }
@@ -290,6 +298,7 @@ int section_filter_finish(const struct spec_filter *filter,
 int section_view_finish(struct spec_view *view, const struct place *place,
 			struct mistakes *mistakes)
 {
+	struct place there = *place;
 	struct diag found;
 	int status = filter_check(&view->filter, place, mistakes);
 
@@ -301,8 +310,9 @@ int section_view_finish(struct spec_view *view, const struct place *place,
 	}
 	if (status < 0 || spec_view_check(view, &found) == 0)
 		return status;
+	there.line = view->sort_line;
 	if (place->line)
-		place_fail(place, -EINVAL, "[view %s]: %s", view->name,
+		place_fail(&there, -EINVAL, "[view %s]: %s", view->name,
 			   found.text);
 	else
 		place_fail(place, -EINVAL, "%s", found.text);

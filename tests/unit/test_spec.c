@@ -490,11 +490,11 @@ static void contradictions_are_refused(void **state)
 		"a.ini:3: from = 60% is later than to = 50%: no allocation "
 		"could pass");
 	refuses("[view a]\nsort_by = size\nartifacts = tree, groups\n",
-		"a.ini:1: [view a]: sort_by = size is an order of "
+		"a.ini:2: [view a]: sort_by = size is an order of "
 		"allocations, not of groups; allowed: only_matched.… and "
 		"all.…");
-	refuses("[view a]\nsort_by = all.size\nartifacts = allocations\n",
-		"a.ini:1: [view a]: sort_by = all.size is an order of groups, "
+	refuses("[view a]\nartifacts = allocations\nsort_by = all.size\n",
+		"a.ini:3: [view a]: sort_by = all.size is an order of groups, "
 		"not of allocations; allowed: timestamp, address, size, "
 		"usable_size, lifetime");
 }
