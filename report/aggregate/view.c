@@ -307,6 +307,23 @@ const char *view_nothing_passed(const struct view *view,
 				  : filter_explain(view->filter, scope->arena);
 }
 
+const char *view_caption(const struct view *view, const struct scope *scope,
+			 const char *text)
+{
+	uint64_t undecided = view->totals.undecided_count;
+	char count[UNITS_TEXT_SIZE];
+
+	if (!undecided)
+		return text;
+	units_format_count(count, sizeof(count), undecided);
+	return arena_printf(scope->arena,
+			    "%s%s%s culled allocation%s left out: whether %s "
+			    "is not known",
+			    text ? text : "", text ? "; " : "", count,
+			    undecided == 1 ? "" : "s",
+			    undecided == 1 ? "it matches" : "they match");
+}
+
 const struct figure *view_summary(const struct view *view,
 				  const struct scope *scope)
 {
@@ -349,7 +366,9 @@ bool view_nothing(const struct view *view, const struct scope *scope,
 	*ret = scope_note(scope,
 			  arena_printf(scope->arena, "view.%s.nothing",
 				       view->options.name),
-			  FIGURE_INFO, view_nothing_passed(view, scope));
+			  FIGURE_INFO,
+			  view_caption(view, scope,
+				       view_nothing_passed(view, scope)));
 	return *ret != NULL;
 }
 
@@ -387,7 +406,8 @@ const struct figure *view_series(const struct view *view,
 	*figure = *run;
 	figure->id = id;
 	figure->title = view->options.title;
-	figure->caption = view_nothing_passed(view, scope);
+	figure->caption =
+		view_caption(view, scope, view_nothing_passed(view, scope));
 	if (!view->totals.count)
 		figure->series.point_count = 0;
 	return name_view(view, scope, figure) ? figure : NULL;
@@ -399,7 +419,8 @@ static const struct figure *histogram_finish(const struct view *view,
 {
 	if (!figure || !name_view(view, scope, figure))
 		return NULL;
-	figure->caption = view_nothing_passed(view, scope);
+	figure->caption =
+		view_caption(view, scope, view_nothing_passed(view, scope));
 	return figure;
 }
 
@@ -424,21 +445,6 @@ const struct figure *view_lifetimes(const struct view *view,
 		view->options.title);
 
 	return histogram_finish(view, scope, figure);
-}
-
-/* Says that something may be missing in @figure. */
-static void caption_undecided(const struct view *view,
-			      const struct scope *scope, struct figure *figure)
-{
-	char count[UNITS_TEXT_SIZE];
-
-	units_format_count(count, sizeof(count), view->totals.undecided_count);
-	figure->caption = arena_printf(
-		scope->arena,
-		"%s%s%s culled allocations left out: whether they match is not "
-		"known",
-		figure->caption ? figure->caption : "",
-		figure->caption ? "; " : "", count);
 }
 
 struct figure *view_rows_finish(const struct view *view,
@@ -500,7 +506,6 @@ struct figure *view_rows_describe(const struct view *view,
 	if (figure->table.row_count < total)
 		figure->caption = arena_printf(scope->arena, "%s of %s shown",
 					       shown, all);
-	if (view->totals.undecided_count)
-		caption_undecided(view, scope, figure);
+	figure->caption = view_caption(view, scope, figure->caption);
 	return figure;
 }

@@ -104,6 +104,11 @@ bool view_groups_fall(const struct view *view);
 const char *view_nothing_passed(const struct view *view,
 				const struct scope *scope);
 
+/* Return: @text, which may be NULL, and how many culled allocations @view had
+   to leave out; NULL for neither, or when out of memory. */
+const char *view_caption(const struct view *view, const struct scope *scope,
+			 const char *text);
+
 /* Names @figure "view.NAME.PART" and puts facts beside its rows: the view, how
    many rows there are, how many are shown, what matched.  NULL when out of
    memory. */

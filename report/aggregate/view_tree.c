@@ -122,8 +122,12 @@ int view_tree_finish(struct view_tree *tree)
 	int status = tree_finish(&tree->tree, &tree->arena,
 				 &tree->figure->tree);
 
-	if (status == 0)
-		tree->figure->caption = caption(tree);
+	if (status == 0) {
+		const struct scope scope = { .arena = &tree->arena };
+
+		tree->figure->caption =
+			view_caption(tree->view, &scope, caption(tree));
+	}
 	return status;
 }
 
