@@ -76,7 +76,10 @@ static void add_row(struct table_maker *table, const struct scope *scope,
 							   ? end_s - start_s
 							   : 0),
 				      is_phase));
-	table_add(table, cell_or_none(cell_count(mark->value),
+	/* As large as JSON can tell it. */
+	table_add(table, cell_or_none(cell_count(mark->value < INT64_MAX
+							 ? mark->value
+							 : INT64_MAX),
 				      mark->kind == RUN_MARK_NUMBER));
 	table_add(table, cell_bytes(sums.bytes));
 	table_add(table, cell_or_none(cell_bytes(sums.highest_bytes),

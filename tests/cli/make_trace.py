@@ -216,11 +216,12 @@ def mark(kind, seconds, text, value=0):
 
 def marks():
     """A mark, a phase, one right after an allocation within it, a number, a
-    phase that does not end; an end too many."""
+    phase that does not end; an end too many; a number that JSON does not have."""
     return (mark(1, 0.5, "started") + mark(2, 1.5, "load") +
             mark(2, 4.001, "rest") + mark(3, 4.003, "rest") +
             mark(3, 6.5, "load") + mark(4, 7.2, "requests", 42) +
-            mark(2, 8.5, "serve") + mark(3, 9.5, "other"))
+            mark(2, 8.5, "serve") + mark(3, 9.5, "other") +
+            mark(4, 9.6, "unknown", 2**64 - 1))
 
 
 def main():
