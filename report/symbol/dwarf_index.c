@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "report/core/memory.h"
 #include "report/core/vec.h"
 #include "report/symbol/dwarf_unit.h"
 #include "report/symbol/names.h"
@@ -155,8 +156,13 @@ static int add_aranges(struct dwarf_index *index, const bool *lacks_ranges)
 {
 	Dwarf_Aranges *aranges;
 	size_t count;
+	int status;
 
-	if (dwarf_getaranges(index->dwarf, &aranges, &count) < 0)
+	/* The library would end the process. */
+	memory_insist(true);
+	status = dwarf_getaranges(index->dwarf, &aranges, &count);
+	memory_insist(false);
+	if (status < 0)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Addr start;
@@ -500,8 +506,8 @@ static int fill_frames(struct dwarf_index *index, struct dwarf_unit *unit,
 	return 0;
 }
 
-int dwarf_index_find(struct dwarf_index *index, uint64_t addr,
-		     struct code_frames *ret)
+static int find(struct dwarf_index *index, uint64_t addr,
+		struct code_frames *ret)
 {
 	struct range_cursor cursor = range_table_seek(&index->ranges, addr);
 	struct code_frame line = {0};
@@ -533,4 +539,18 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t addr,
 		*frame = line;
 	}
 	return 0;
+}
+
+int dwarf_index_find(struct dwarf_index *index, uint64_t addr,
+		     struct code_frames *ret)
+{
+	int status;
+
+	if (memory_refused())
+		return -ENOMEM;
+	/* The library would end the process: a unit's lines may be many. */
+	memory_insist(true);
+	status = find(index, addr, ret);
+	memory_insist(false);
+	return status;
 }

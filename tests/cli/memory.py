@@ -152,6 +152,38 @@ def test_rows(work, trace):
         check(parts[0] == parts[1], f"skip={skip}&count={count} differs")
 
 
+LINES = """
+#include <stdlib.h>
+static void *volatile block;
+int main(void)
+{
+    block = malloc(100);
+    __asm__ volatile(".rept 60000\\n.loc 1 1\\nnop\\n.loc 1 2\\nnop\\n.endr");
+    return 0;
+}
+"""
+
+
+def test_debug_information(work):
+    """The lines of one unit take megabytes at once: the library that reads them
+    ends the process when it gets no memory."""
+    (work / "lines.c").write_text(LINES)
+    subprocess.run(["cc", "-g", "-o", work / "lines", work / "lines.c"],
+                   check=True)
+    trace = work / "lines.dat"
+    subprocess.run([BUILD / "memprof-record", "-q", "-o", trace,
+                    work / "lines"], check=True)
+    outcomes = set()
+    for mib in (16, 18, 20, 22, 24, 26, 28, 32, 256):
+        out = work / f"lines{mib}"
+        status, _, text = run("--quiet", f"--memory={mib}MiB", "-o", out, trace)
+        outcomes.add(status)
+        check((status, files_in(out) is None, "is not enough" in text) in
+              ((0, False, False), (2, True, True)),
+              f"many lines, --memory {mib}MiB: status {status}, {text!r}")
+    check(outcomes == {0, 2}, f"many lines: status {outcomes}")
+
+
 def test_no_directory(work, trace):
     status, _, text, _ = rows(work, "none.json", trace, "--as", "allocations",
                               "--memory=24MiB",
@@ -226,6 +258,7 @@ def main():
         test_view_refused(work, short)
         test_bounded(work, short, long)
         test_rows(work, narrow)
+        test_debug_information(work)
         test_no_directory(work, narrow)
         test_signal(work, narrow)
         test_progress(work, long)
