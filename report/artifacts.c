@@ -26,6 +26,7 @@
 #include "report/manifest.h"
 #include "report/output/artifact.h"
 #include "report/output/page.h"
+#include "report/output/svg.h"
 #include "report/pipeline.h"
 #include "report/spec.h"
 #include "report/symbol/symbol.h"
@@ -575,6 +576,7 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 	memory_set_phase("the figures");
 	progress_phase(&pipeline->progress, "writing the report");
 	timings_phase(&pipeline->timings, "figures");
+	svg_prepare();
 	artifacts.tasks = tasks_new(pipeline->jobs);
 	if (!artifacts.tasks)
 		return -ENOMEM;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <libxml/parser.h>
 #include <libxml/xmlwriter.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +26,11 @@ static int write_to_sink(void *context, const char *data, int len)
 
 	sink_write(out, data, (size_t)len);
 	return out->error ? -1 : len;
+}
+
+void svg_prepare(void)
+{
+	xmlInitParser();
 }
 
 int svg_init(struct svg *svg, struct sink *out, bool declaration)

@@ -25,6 +25,9 @@ struct svg {
 	bool failed;
 };
 
+/* Before threads draw: what the library sets up at first is not locked. */
+void svg_prepare(void);
+
 /* Return: 0 or -ENOMEM.  @out is borrowed until svg_done().
    @declaration: whether to begin with <?xml … ?>. */
 int svg_init(struct svg *svg, struct sink *out, bool declaration);
