@@ -66,7 +66,8 @@ static void print_totals(const struct pipeline *pipeline, FILE *out)
 	snprintf(detail, sizeof(detail), " after %s", when);
 	print_bytes(out, "peak", totals->peak_bytes, detail);
 	units_format_count(number, sizeof(number), totals->live_count);
-	snprintf(detail, sizeof(detail), " in %s blocks", number);
+	snprintf(detail, sizeof(detail), " in %s block%s", number,
+		 totals->live_count == 1 ? "" : "s");
 	print_bytes(out, "leaked", totals->live_bytes, detail);
 	units_format_count(number, sizeof(number), totals->freed_count);
 	snprintf(detail, sizeof(detail), ", %s frees", number);

@@ -113,7 +113,8 @@ static void note_off(struct notes *notes, size_t i)
 	notes_add(notes, FIGURE_WARNING,
 		  arena_printf(arena,
 			       "Recording was off %s, when %s begins: blocks "
-			       "that were freed then look as if they lived on",
+			       "that were freed then look as if they lived on, "
+			       "and count in peaks after it",
 			       when, piece->path));
 }
 
