@@ -24,3 +24,11 @@ void announce_trace(uint64_t trace_id, const char *path)
 	sys_write(fd, entry, text.len + 1); /* and the zero behind it */
 	sys_close(fd);
 }
+
+bool announce_has_others(void)
+{
+	struct stat st;
+
+	return options.name_file[0] && sys_stat(options.name_file, &st) == 0 &&
+	       st.st_size > 0;
+}

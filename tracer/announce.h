@@ -13,6 +13,7 @@
 #ifndef TRACER_ANNOUNCE_H
 #define TRACER_ANNOUNCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -26,5 +27,14 @@ enum {
  *         errno: untouched.
  */
 void announce_trace(uint64_t trace_id, const char *path);
+
+/*
+ * Whether a tracer has told of a trace before: the program that memprof-record
+ * has started may not be traced itself (statically linked), and what it starts
+ * does then not know that it is one of several.
+ *
+ * Safety: system call.  Allocates, locks: none.  errno: untouched.
+ */
+bool announce_has_others(void);
 
 #endif /* TRACER_ANNOUNCE_H */

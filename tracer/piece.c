@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "tracer/announce.h"
 #include "tracer/buffer.h"
 #include "tracer/chunk.h"
 #include "tracer/clock.h"
@@ -114,7 +115,8 @@ static int write_head(uint32_t index, uint64_t trace_id,
  */
 static int open_piece(enum trace_piece_why why, bool goes_on)
 {
-	bool keep_existing = options.is_child || run.next || run.parent_run;
+	bool keep_existing = options.is_child || run.next || run.parent_run ||
+			     announce_has_others();
 	uint64_t trace_id = make_trace_id();
 	uint32_t index = run.next;
 	int err = trace_file_open(index, keep_existing, trace_id);

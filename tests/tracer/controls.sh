@@ -23,6 +23,7 @@ build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
 for name in basic steps zeroed toggled sequence; do
   build_c -o "$out/$name" "$src/$name.c"
 done
+build_c -static -o "$out/starting_static" "$src/starting.c"
 build_phases "$CC" -O1 -fPIE -pie -o "$out/phases_pie"
 build_phases "$CC" -O2 -fno-pie -no-pie -o "$out/phases_fixed"
 build_phases "$CC" -O0 -fno-pie -static -o "$out/phases_static"

@@ -212,6 +212,26 @@ def launch(*argv, cwd=None, **kept):
 
 
 @test
+def started_by_one_that_is_not_traced():
+    """Each has a trace: the second does not take the first one's name."""
+    for options in [], ["--children"]:
+        directory = tempfile.mkdtemp(prefix="memprof-test-")
+        path = os.path.join(directory, "t.dat")
+        basic = os.path.join(PROGRAMS, "basic")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("of before")
+        status, _, err = launch(*options, "-o", path, "--",
+                                os.path.join(PROGRAMS, "starting_static"),
+                                basic, basic)
+        check_equal(status, 0, err)
+        check_equal(sorted(os.listdir(directory)), ["t.dat", "t.dat.1"])
+        for name in os.listdir(directory):
+            trace = Trace(os.path.join(directory, name))
+            check_equal(trace.process["arguments"], [basic], name)
+        shutil.rmtree(directory)
+
+
+@test
 def traces_that_cannot_be_made():
     directory = tempfile.mkdtemp(prefix="memprof-test-")
     open(os.path.join(directory, "file"), "w", encoding="utf-8").close()
