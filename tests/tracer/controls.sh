@@ -4,13 +4,7 @@
 #   tests/tracer/controls.sh BUILD_DIR [TEST]...
 # BUILD_DIR holds libmemprof.so and memprof-record.  Last line: N passed, ...
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-shift
-src=$here/../programs
-out=$build/tests/programs
-CC=${CC:-cc}
-mkdir -p "$out"
+. "$(dirname "$0")/head.sh"
 
 # memprof.h with every kind of code, and no library named.
 build_phases() {

@@ -4,13 +4,7 @@
 #   tests/tracer/cull.sh BUILD_DIR [TEST]...
 # BUILD_DIR holds all three programs.  Last line: N passed, ...
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-shift
-src=$here/../programs
-out=$build/tests/programs
-CC=${CC:-cc}
-mkdir -p "$out"
+. "$(dirname "$0")/head.sh"
 
 for name in culled handover sequence; do
   "$CC" -std=gnu17 -iquote "$here/../.." -O1 -g -Wall -Wextra -fno-builtin \

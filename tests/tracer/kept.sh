@@ -4,14 +4,9 @@
 #   tests/tracer/kept.sh BUILD_DIR [TEST]...
 # BUILD_DIR holds all three programs.  Last line: N passed, ...
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-shift
-src=$here/../programs
-out=$build/tests/programs
-mkdir -p "$out"
+. "$(dirname "$0")/head.sh"
 
-build_c() { "${CC:-cc}" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin "$@"; }
+build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin "$@"; }
 
 build_c -rdynamic -o "$out/jit" "$src/jit.c"
 build_c -o "$out/basic" "$src/basic.c" -pthread

@@ -4,13 +4,7 @@
 #   tests/tracer/pieces.sh BUILD_DIR [TEST]...
 # BUILD_DIR holds libmemprof.so and memprof-record.  Last line: N passed, ...
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-shift
-src=$here/../programs
-out=$build/tests/programs
-CC=${CC:-cc}
-mkdir -p "$out"
+. "$(dirname "$0")/head.sh"
 
 for name in basic pieces forking sequence moments meddle \
     no_links; do

@@ -4,13 +4,7 @@
 #   tests/tracer/run.sh BUILD_DIR [TEST]...
 # BUILD_DIR holds libmemprof.so and memprof-record.  Last line: N passed, ...
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-shift
-src=$here/../programs
-out=$build/tests/programs
-CC=${CC:-cc}
-CXX=${CXX:-c++}
+. "$(dirname "$0")/head.sh"
 mkdir -p "$out/first" "$out/second"
 
 build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }

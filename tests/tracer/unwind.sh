@@ -4,14 +4,7 @@
 #   tests/tracer/unwind.sh BUILD_DIR [TEST]...
 # BUILD_DIR holds libmemprof.so.  FULL=1: all workloads.  Last line: N passed...
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-shift
-src=$here/../programs
-out=$build/tests/programs
-CC=${CC:-cc}
-CXX=${CXX:-c++}
-mkdir -p "$out"
+. "$(dirname "$0")/head.sh"
 
 build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }
 
