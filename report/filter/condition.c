@@ -160,7 +160,7 @@ static uint64_t subject_value(struct condition *condition,
 	return 0;
 }
 
-static bool list_has(const struct condition *condition, uint64_t value)
+bool condition_list_has(const struct condition *condition, uint64_t value)
 {
 	size_t low = 0, high = condition->list_count;
 
@@ -229,8 +229,8 @@ static bool is_met(struct condition *condition,
 		value = subject_value(condition, context, record);
 		return value >= condition->min && value <= condition->max;
 	case CONDITION_LIST:
-		return list_has(condition,
-				subject_value(condition, context, record));
+		return condition_list_has(
+		    condition, subject_value(condition, context, record));
 	case CONDITION_FROM:
 		return alloc_at(record, moment) >= moment->value;
 	case CONDITION_TO:

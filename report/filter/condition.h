@@ -109,6 +109,9 @@ int condition_select_groups(struct condition *condition,
 			    const struct filter_term *term,
 			    const struct filter_context *context);
 
+/* Whether @list of a condition has @value. */
+bool condition_list_has(const struct condition *condition, uint64_t value);
+
 /* Fills @maps of a condition with those of @pieces whose owner is in @list.
    Return: 0 or -ENOMEM. */
 int condition_select_maps(struct condition *condition,

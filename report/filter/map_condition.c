@@ -22,21 +22,6 @@ static int by_begin(const void *a, const void *b)
 	       (x->piece.from_tick < y->piece.from_tick);
 }
 
-static bool is_asked(const struct condition *condition, uint64_t owner)
-{
-	size_t low = 0, high = condition->list_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (condition->list[middle] < owner)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < condition->list_count && condition->list[low] == owner;
-}
-
 int condition_select_maps(struct condition *condition,
 			  const struct map_pieces *pieces)
 {
@@ -46,7 +31,7 @@ int condition_select_maps(struct condition *condition,
 	if (!condition->maps)
 		return -ENOMEM;
 	for (size_t i = 0; i < pieces->count; i++)
-		if (is_asked(condition, pieces->items[i].owner))
+		if (condition_list_has(condition, pieces->items[i].owner))
 			condition->maps[condition->map_count++].piece =
 				pieces->items[i];
 	qsort(condition->maps, condition->map_count, sizeof(*condition->maps),
