@@ -26,7 +26,7 @@
 #include "report/manifest.h"
 #include "report/output/artifact.h"
 #include "report/output/page.h"
-#include "report/output/svg.h"
+#include "report/output/svg/svg.h"
 #include "report/pipeline.h"
 #include "report/spec.h"
 #include "report/symbol/symbol.h"

@@ -5,7 +5,7 @@
  *
  * Boxes are nested <svg>s in preorder; `y` tells the row, data-v the cost, the
  * first line of <title> the function and the last the numbers
- * (report/output/flamegraph.c).
+ * (report/output/svg/flamegraph.c).
  *
  * State lives in the URL fragment: "#zoom=12&search=malloc" where the graph is
  * the whole document, "#leaks.zoom=12" in a page.

@@ -4,7 +4,7 @@
  *
  * Curves are paths of H and V commands in a box of 1000 by 1000; data-top is
  * the value at the upper edge, data-end on the root the seconds at the right
- * (report/output/timeline.c).
+ * (report/output/svg/timeline.c).
  */
 (function () {
 "use strict";

@@ -28,7 +28,7 @@ EXCEPTIONS = {
     # the one place that knows how a trace is laid out
     ("report/input", "tracer/trace_format.h"),
     # templates/ and default.ini as built into the program
-    ("report/output", "report/template/builtin.h"),
+    ("report/output/svg", "report/template/builtin.h"),
 }
 # report/*.c tie the layers together and may include all of them.
 MAY_CALL = {

@@ -8,7 +8,7 @@
 #include "report/core/diag.h"
 #include "report/core/sink.h"
 #include "report/output/artifact.h"
-#include "report/output/svg_figures.h"
+#include "report/output/svg/svg_figures.h"
 #include "tests/lib/figure_samples.h"
 
 static const char *directory;

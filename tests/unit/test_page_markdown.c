@@ -14,9 +14,9 @@
 #include "report/core/arena.h"
 #include "report/core/diag.h"
 #include "report/core/sink.h"
-#include "report/output/markdown_figure.h"
-#include "report/output/markdown_text.h"
-#include "report/output/markdown_tree.h"
+#include "report/output/markdown/markdown_figure.h"
+#include "report/output/markdown/markdown_text.h"
+#include "report/output/markdown/markdown_tree.h"
 #include "tests/lib/figure_samples.h"
 #include "tests/lib/sample_figures.h"
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/output/html/html_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/figure/definition.h"
+#include "report/output/html/html_value.h"
+#include "report/output/table_layout.h"
+#include "report/output/value.h"
+
+static const char *kind_class(enum cell_kind kind)
+{
+	if (kind == CELL_RATIO)
+		return "num share";
+	if (value_is_numeric(kind))
+		return "num";
+	return kind == CELL_STACK ? "wide" : "words";
+}
+
+/* @sort: NULL unless rows are in this column's order. */
+static void column_write(struct html *html, const struct figure_column *column,
+			 const char *sort)
+{
+	html_open(html, "th", kind_class(column->kind));
+	html_attr(html, "scope", "col");
+	if (sort)
+		html_attr(html, "aria-sort", sort);
+	html_term(html, column->label, column->definition);
+	html_close(html);
+}
+
+static void head_write(struct html *html, const struct figure_table *table,
+		       const struct table_layout *layout)
+{
+	const char *sort = layout->main_rises ? "ascending" : "descending";
+
+	html_open(html, "thead", NULL);
+	html_open(html, "tr", NULL);
+	if (layout->heading != TABLE_NO_COLUMN)
+		column_write(html, &table->columns[layout->heading], NULL);
+	for (size_t i = 0; i < layout->count; i++)
+		column_write(html, &table->columns[layout->order[i]],
+			     layout->order[i] == layout->main ? sort : NULL);
+	html_close(html);
+	html_close(html);
+	html_break(html);
+}
+
+static void share_attr(struct html *html, double ratio)
+{
+	double percent = ratio * 100;
+
+	percent = percent > 100 ? 100 : percent > 0 ? percent : 0;
+	html_attr_printf(html, "style", "--share:%.4g%%", percent);
+}
+
+/* Return: whether @heading begins with @detail: "libx.so+0x12", "libx.so". */
+static bool is_said(const struct cell *heading, const char *detail)
+{
+	return heading->kind == CELL_TEXT &&
+	       strncmp(heading->text, detail, strlen(detail)) == 0;
+}
+
+/* What names the row, and where it is, in small letters below. */
+static void heading_write(struct html *html, const struct figure_table *table,
+			  const struct table_layout *layout,
+			  const struct cell *row)
+{
+	bool any = false;
+
+	html_open(html, "th",
+		  kind_class(table->columns[layout->heading].kind));
+	html_attr(html, "scope", "row");
+	html_value(html, &row[layout->heading]);
+	for (size_t i = 0; i < layout->detail_count; i++) {
+		const struct cell *cell = &row[layout->details[i]];
+
+		if (cell->kind != CELL_TEXT || !*cell->text ||
+		    is_said(&row[layout->heading], cell->text))
+			continue;
+		if (!any)
+			html_open(html, "span", "where");
+		else
+			html_text(html, " \xc2\xb7 ");
+		html_text(html, cell->text);
+		any = true;
+	}
+	if (any)
+		html_close(html);
+	html_close(html);
+}
+
+static void row_write(struct html *html, const struct figure_table *table,
+		      const struct table_layout *layout, const struct cell *row)
+{
+	html_open(html, "tr", NULL);
+	if (layout->heading != TABLE_NO_COLUMN)
+		heading_write(html, table, layout, row);
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct cell *cell = &row[layout->order[i]];
+
+		html_open(html, "td",
+			  kind_class(table->columns[layout->order[i]].kind));
+		if (cell->kind == CELL_RATIO)
+			share_attr(html, cell->number);
+		html_value(html, cell);
+		html_close(html);
+	}
+	html_close(html);
+	html_break(html);
+}
+
+static void rows_write(struct html *html, const struct figure_table *table,
+		       const struct table_layout *layout)
+{
+	size_t rows = table->row_count;
+
+	if (rows > HTML_TABLE_ROWS_MAX)
+		rows = HTML_TABLE_ROWS_MAX;
+	html_open(html, "tbody", NULL);
+	for (size_t row = 0; row < rows; row++)
+		row_write(html, table, layout,
+			  &table->cells[row * table->column_count]);
+	html_close(html);
+}
+
+/* What the columns mean, to unfold: the titles of the heads in a form that
+   needs no pointer. */
+static void terms_write(struct html *html, const struct figure_table *table)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < table->column_count; i++) {
+		const struct figure_column *column = &table->columns[i];
+		const struct definition *found =
+			definition_find(column->definition);
+
+		if (!found)
+			continue;
+		if (!any) {
+			html_open(html, "details", "terms");
+			html_element(html, "summary", NULL,
+				     "What the columns mean");
+			html_open(html, "dl", NULL);
+			any = true;
+		}
+		html_open(html, "div", NULL);
+		html_element(html, "dt", NULL, column->label);
+		html_element(html, "dd", NULL, found->text);
+		html_close(html);
+	}
+	if (any) {
+		html_close(html);
+		html_close(html);
+	}
+}
+
+static void cut_write(struct html *html, const struct figure_table *table)
+{
+	char text[96];
+
+	if (table->row_count <= HTML_TABLE_ROWS_MAX)
+		return;
+	snprintf(text, sizeof(text),
+		 "The first %d of %zu rows; the files beside this page have "
+		 "all.",
+		 HTML_TABLE_ROWS_MAX, table->row_count);
+	html_element(html, "p", "caption", text);
+}
+
+void html_table(struct html *html, const struct figure *figure)
+{
+	const struct figure_table *table = &figure->table;
+	struct table_layout layout;
+
+	if (!table->row_count) {
+		html_element(html, "p", "empty", "Nothing to list.");
+		return;
+	}
+	table_layout_compute(&layout, table);
+	html_open(html, "div", "scroll");
+	html_attr(html, "role", "region");
+	html_attr(html, "tabindex", "0");
+	html_attr(html, "aria-label",
+		  figure->title && *figure->title ? figure->title
+						  : figure->id);
+	html_open(html, "table", NULL);
+	head_write(html, table, &layout);
+	rows_write(html, table, &layout);
+	html_close(html);
+	html_close(html);
+	html_break(html);
+	cut_write(html, table);
+	terms_write(html, table);
+}
