@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/spec.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <ini.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@ static const char blank[] = " \t\r\n";
 
 #define SECTIONS "[report], [filter NAME], [view NAME]"
 
-static int spec_init(struct spec *spec, const char *path)
+int spec_init(struct spec *spec, const char *path)
 {
 	memset(spec, 0, sizeof(*spec));
 	for (size_t i = 0; i < SPEC_PAGES_MAX && page_formats[i]; i++)
@@ -38,8 +37,6 @@ void spec_done(struct spec *spec)
 	arena_done(&spec->arena);
 	memset(spec, 0, sizeof(*spec));
 }
-
-/* --- spec files --- */
 
 /**
  * struct reading - a spec file on its way through inih
@@ -510,154 +507,5 @@ int spec_load(struct spec *spec, const char *path, struct findings *more,
 	else
 		status = spec_parse(spec, path, text, (size_t)len, more, diag);
 	free(text);
-	return status;
-}
-
-/* --- --view --- */
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 'a' - 'A';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Decodes %41 in place.  A % that two hex digits do not follow is itself: times
-   are written 50%. */
-static void percent_decode(char *text)
-{
-	char *out = text;
-
-	while (*text) {
-		int high = *text == '%' ? hex_digit(text[1]) : -1;
-		int low = high >= 0 ? hex_digit(text[2]) : -1;
-
-		if (low < 0) {
-			*out++ = *text++;
-			continue;
-		}
-		*out++ = (char)(high << 4 | low);
-		text += 3;
-	}
-	*out = '\0';
-}
-
-/* Return: 0, or -EINVAL when @text holds %00, which would cut it. */
-static int percent_check(const char *text, const struct place *place)
-{
-	if (!strstr(text, "%00"))
-		return 0;
-	return place_fail(place, -EINVAL,
-			  "%%00 in \"%s\"; allowed: text without NUL", text);
-}
-
-/* @pair: "key=value", modified. */
-static int pair_set(struct spec *spec, char *pair, struct section_seen *seen,
-		    const struct place *place)
-{
-	char *value = strchr(pair, '=');
-	int status = percent_check(pair, place);
-
-	if (status < 0)
-		return status;
-	if (value)
-		*value++ = '\0';
-	percent_decode(pair);
-	status = section_text_check(spec, pair, place);
-	if (status < 0)
-		return status;
-	if (!value)
-		return place_fail(place, -EINVAL,
-				  "\"%s\" has no value; allowed: "
-				  "KEY=VALUE&KEY=VALUE",
-				  pair);
-	percent_decode(value);
-	return section_view_set(spec, spec->views, pair, value, seen, place);
-}
-
-enum { TITLE_TERMS = 8 };
-
-/* What a view that has no name is about: its conditions, as written. */
-static const char *query_title(struct arena *arena, const struct spec_view *view)
-{
-	const struct filter_spec *filter = &view->filter;
-	const char *title = "All allocations";
-
-	for (size_t i = 0; title && i < filter->count; i++) {
-		if (i == TITLE_TERMS)
-			return arena_printf(arena, "%s, and %zu more", title,
-					    filter->count - i);
-		title = arena_printf(arena, "%s %s = %s",
-				     i ? arena_printf(arena, "%s,", title)
-				       : "Allocations with",
-				     filter->terms[i].is_negated
-					     ? filter->terms[i].key->negated
-					     : filter->terms[i].key->name,
-				     filter->terms[i].written);
-	}
-	return title;
-}
-
-static int query_read(struct spec *spec, const char *query,
-		      const struct artifact_format *artifact,
-		      struct mistakes *mistakes)
-{
-	const struct place here = { .path = spec->path,
-				    .diag = &mistakes->last };
-	const struct place *place = &here;
-	struct spec_view *view = arena_alloc(&spec->arena, sizeof(*view));
-	char *copy = arena_copy(&spec->arena, query, strlen(query));
-	struct section_seen seen = { 0 };
-	bool has_keys = false;
-	char *pair;
-	int status = 0;
-
-	if (!view || !copy)
-		return place_fail(place, -ENOMEM, "out of memory");
-	view->name = "view";
-	view->count = SORT_NO_COUNT;
-	view->artifacts[view->artifact_count++] = artifact;
-	spec->views = view;
-	spec->view_count = 1;
-	while (status == 0 && (pair = strsep(&copy, "&")))
-		if (pair[0]) {
-			has_keys = true;
-			status = mistakes_keep(
-				mistakes, pair_set(spec, pair, &seen, place));
-		}
-	if (status == 0 && has_keys && artifact_is_of_trace(artifact))
-		status = mistakes_keep(
-			mistakes, place_fail(place, -EINVAL,
-					     "%s is about the whole trace: no "
-					     "key applies to it",
-					     artifact->name));
-	view->has_title = view->title != NULL;
-	if (status == 0 && !view->title) {
-		view->title = query_title(&spec->arena, view);
-		if (!view->title)
-			status = place_fail(place, -ENOMEM, "out of memory");
-	}
-	if (status == 0)
-		status = section_view_finish(view, place, mistakes);
-	return status < 0 ? status : spec_uses_resolve(spec, false, mistakes);
-}
-
-int spec_view_parse(struct spec *spec, const char *query,
-		    const struct artifact_format *artifact,
-		    struct findings *more, struct diag *diag)
-{
-	struct mistakes mistakes = { .more = more };
-	const struct place place = { .path = "--view",
-				     .diag = &mistakes.last };
-	int status = spec_init(spec, place.path);
-
-	if (status < 0)
-		place_fail(&place, status, "out of memory");
-	if (status == 0)
-		status = query_read(spec, query, artifact, &mistakes);
-	status = mistakes_finish(&mistakes, status, diag);
-	if (status < 0)
-		spec_done(spec);
 	return status;
 }

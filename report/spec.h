@@ -79,6 +79,9 @@ struct spec {
 	size_t filter_count;
 };
 
+/* An empty spec that writes all pages. @path: copied.  Return: 0 or -ENOMEM. */
+int spec_init(struct spec *spec, const char *path);
+
 /**
  * spec_read() - parse a spec file's text
  * @path: for messages
