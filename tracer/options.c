@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/options.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "tracer/log.h"
+#include "tracer/output_name.h"
 #include "tracer/text.h"
 #include "tracer/values.h"
 
 /* Valgrind ends the program at a clone() like the helper's. */
 #define VALGRIND_LIBRARY "vgpreload_"
 #define PREFIX "MEMORY_PROFILER_"
-#define CHILD_VARIABLE PREFIX "IS_CHILD=1"
+#define CHILD_VARIABLE PREFIX "IS_CHILD"
 #define LIBRARY "libmemprof.so"
 
 enum option_kind {
@@ -89,7 +91,7 @@ enum {
 static const char *const verify_names[] = {"0", "libunwind", "libgcc"};
 
 struct options options = {
-    .output = "memory-profiling_%e_%t_%p.dat",
+    .output = OPTIONS_OUTPUT_DEFAULT,
     .log_level = LOG_WARN,
     .free_stacks = true,
     .gather_maps = true,
@@ -220,6 +222,16 @@ static void read_variable(const char *entry)
 	}
 }
 
+/* Safety: pure.  The traced process above says where it began. */
+static void read_mark(const char *value)
+{
+	if (value[0] != '/' && !parse_bool(value))
+		return;
+	options.is_child = options.children = true;
+	if (value[0] == '/')
+		options.base = value;
+}
+
 void options_read(char **envp)
 {
 	bool has_valgrind = false;
@@ -230,8 +242,8 @@ void options_read(char **envp)
 			read_variable(*envp + sizeof(PREFIX) - 1);
 		else if ((value = match_variable(*envp, "LD_PRELOAD")))
 			has_valgrind = strstr(value, VALGRIND_LIBRARY);
-		if (strcmp(*envp, CHILD_VARIABLE) == 0)
-			options.is_child = options.children = true;
+		if ((value = match_variable(*envp, CHILD_VARIABLE)))
+			read_mark(value);
 	}
 	options.helper &= !has_valgrind;
 }
@@ -373,7 +385,8 @@ static void drop_entry(char **entry)
  */
 void options_adjust_environment(char **envp)
 {
-	static char mark[] = CHILD_VARIABLE;
+	static char mark[sizeof(CHILD_VARIABLE) + PATH_MAX + 2];
+	struct text text = text_init(mark, sizeof(mark));
 	char **track = NULL;
 
 	for (char **entry = envp; *entry;) {
@@ -395,5 +408,9 @@ void options_adjust_environment(char **envp)
 	}
 	if (!options.children || options.is_child || !track)
 		return;
+	text_add(&text, CHILD_VARIABLE "=");
+	text_add(&text, output_name_directory());
+	if (mark[text.len - 1] == '=')
+		text_add_char(&text, '1');
 	*track = mark;
 }

@@ -11,6 +11,8 @@ enum {
 	OPTIONS_PATH_MAX = 1024, /* longest file name pattern */
 };
 
+#define OPTIONS_OUTPUT_DEFAULT "memory-profiling_%e_%t_%p.dat"
+
 #define OPTIONS_NO_OWNER UINT32_MAX
 
 enum log_level {
@@ -50,6 +52,8 @@ struct rotate {
  * @gather_maps: calls of mmap and the like, and samples of smaps, are recorded
  * @children:    LD_PRELOAD stays, so that executed children are traced
  * @is_child:    some ancestor is traced too; never overwrite a file
+ * @base:        directory of relative names, with a slash at the end; NULL: the
+ *               working directory
  * @own_unwinder: stacks are taken by rules.h, not by libunwind
  * @verify_unwind: and by this one too, to compare
  * @helper:      a helper process may compress and write
@@ -77,6 +81,7 @@ struct options {
 	bool gather_maps;
 	bool children;
 	bool is_child;
+	const char *base;
 	bool own_unwinder;
 	enum verify_unwind verify_unwind;
 	bool helper;

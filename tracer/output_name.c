@@ -11,8 +11,37 @@
 
 static char path[PATH_MAX]; /* not on the program's stack */
 
-/* Where the process was at the first call, with a slash at the end. */
 static char directory[PATH_MAX + 1];
+
+/* Where the working directory cannot be reached from the root, the kernel
+   names no absolute one. */
+void output_name_init(const char *base)
+{
+	struct text out = text_init(directory, sizeof(directory));
+
+	if (!base && sys_getcwd(path, sizeof(path)) > 0)
+		base = path;
+	if (!base || base[0] != '/')
+		return;
+	text_add(&out, base);
+	if (out.buf[out.len - 1] != '/')
+		text_add_char(&out, '/');
+}
+
+const char *output_name_directory(void)
+{
+	return directory;
+}
+
+bool output_name_varies(const char *pattern)
+{
+	while ((pattern = strchr(pattern, '%'))) {
+		if (pattern[1] != '%')
+			return true;
+		pattern += 2;
+	}
+	return false;
+}
 
 void output_name_executable(char *ret, size_t cap)
 {
@@ -38,19 +67,6 @@ static void add_time(struct text *out)
 
 	clock_read(CLOCK_REALTIME, &ts);
 	text_add_int(out, ts.tv_sec);
-}
-
-/* Safety: system call. */
-static void note_directory(void)
-{
-	struct text out;
-
-	if (directory[0] || sys_getcwd(path, sizeof(path)) <= 0)
-		return;
-	out = text_init(directory, sizeof(directory));
-	text_add(&out, path);
-	if (out.len > 1)
-		text_add_char(&out, '/');
 }
 
 /* Safety: as the callees.  Appends what the placeholder @letter stands for. */
@@ -82,7 +98,6 @@ void output_name_expand(const char *pattern, uint32_t number, char *ret,
 {
 	struct text out = text_init(ret, cap);
 
-	note_directory();
 	if (pattern[0] != '/')
 		text_add(&out, directory);
 	for (; *pattern; pattern++) {

@@ -22,6 +22,7 @@
 #include "tracer/log.h"
 #include "tracer/modules.h"
 #include "tracer/options.h"
+#include "tracer/output_name.h"
 #include "tracer/piece.h"
 #include "tracer/pool.h"
 #include "tracer/real.h"
@@ -127,6 +128,7 @@ static bool start_trace(void)
 		zero_install();
 	if (!options.output[0])
 		return false;
+	output_name_init(options.base);
 	clock_init();
 	log_init();
 	options_log();

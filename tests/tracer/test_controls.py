@@ -213,21 +213,59 @@ def launch(*argv, cwd=None, **kept):
 
 @test
 def started_by_one_that_is_not_traced():
-    """Each has a trace: the second does not take the first one's name."""
+    """Each has a trace: the second does not take the first one's name, nor
+    the name of another file where it starts."""
+    basic = os.path.join(PROGRAMS, "basic")
+    starting = os.path.join(PROGRAMS, "starting_static")
     for options in [], ["--children"]:
-        directory = tempfile.mkdtemp(prefix="memprof-test-")
-        path = os.path.join(directory, "t.dat")
-        basic = os.path.join(PROGRAMS, "basic")
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("of before")
-        status, _, err = launch(*options, "-o", path, "--",
-                                os.path.join(PROGRAMS, "starting_static"),
-                                basic, basic)
+        directory = tempfile.mkdtemp(prefix="memprof-test-100%p%")
+        os.mkdir(os.path.join(directory, "sub"))
+        for name in ("t.dat", "sub/t.dat"):
+            with open(os.path.join(directory, name), "w",
+                      encoding="utf-8") as f:
+                f.write("of before")
+        status, _, err = launch(*options, "-o", "t.dat", "--", starting,
+                                basic, basic, cwd=directory)
         check_equal(status, 0, err)
-        check_equal(sorted(os.listdir(directory)), ["t.dat", "t.dat.1"])
-        for name in os.listdir(directory):
+        check_equal(sorted(os.listdir(directory)), ["sub", "t.dat", "t.dat.1"])
+        check_equal(os.listdir(os.path.join(directory, "sub")), ["t.dat"])
+        with open(os.path.join(directory, "sub/t.dat"), encoding="utf-8") as f:
+            check_equal(f.read(), "of before")
+        for name in ("t.dat", "t.dat.1"):
             trace = Trace(os.path.join(directory, name))
             check_equal(trace.process["arguments"], [basic], name)
+        shutil.rmtree(directory)
+
+
+@test
+def names_that_are_relative():
+    """To where it all began: not to where a child starts, nor to where the
+    program is when recording is."""
+    basic = os.path.join(PROGRAMS, "basic")
+    alone = {"LD_PRELOAD": LIBRARY, PREFIX + "OUTPUT": "t.dat",
+             PREFIX + "TRACK_CHILD_PROCESSES": "1"}
+    record = [RECORD, "-q", "--children", "-o", "t.dat", "--"]
+    for launcher, env in ((record, {}), ([], alone)):
+        directory = tempfile.mkdtemp(prefix="memprof-test-")
+        sub = os.path.join(directory, "sub")
+        os.mkdir(sub)
+        env = dict(os.environ, **env, **{PREFIX + "LOG": "info",
+                                         PREFIX + "LOGFILE": "log"})
+        subprocess.run([*launcher, "sh", "-c", "cd sub && $0; :", basic],
+                       env=env, cwd=directory, stdout=subprocess.DEVNULL,
+                       check=True)
+        check_equal(os.listdir(sub), [], launcher)
+        names = [name for name in os.listdir(directory)
+                 if name.startswith("t.dat")]
+        check([basic] in [Trace(os.path.join(directory, name))
+                          .process["arguments"] for name in names], names)
+        check(os.path.exists(os.path.join(directory, "log")), "the log")
+        env[PREFIX + "DISABLE_BY_DEFAULT"] = "1"
+        env[PREFIX + "OUTPUT"] = "late.dat"
+        subprocess.run(["sh", "-c", "cd sub && kill -USR1 $$; :"], cwd=directory,
+                       env=dict(env, LD_PRELOAD=LIBRARY), check=True)
+        check_equal(os.listdir(sub), [], "started late")
+        check(os.path.exists(os.path.join(directory, "late.dat")), "late.dat")
         shutil.rmtree(directory)
 
 
@@ -250,6 +288,25 @@ def traces_that_cannot_be_made():
             check(why in err and len(err.splitlines()) == 1, err)
     check_equal(os.path.getsize(os.path.join(directory, "file")), 0,
                 "the program has run")
+    shutil.rmtree(directory)
+
+
+@test
+def live_file_that_is_not_ours():
+    """It stays, and the trace is completed without it."""
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "t.dat")
+    with open(path + ".live", "w", encoding="utf-8") as f:
+        f.write("my own " * 1000)
+    for steps, status in (["alloc"], 0), (["alloc", "kill"], -signal.SIGKILL):
+        got, _, err = launch("-o", path, "--", os.path.join(PROGRAMS, "steps"),
+                             *steps)
+        check_equal(got, status, err)
+        check("t.dat.live: not of this trace, left there" in err, err)
+        check("Invalid" not in err, err)
+        check_equal(os.path.getsize(path + ".live"), 7000)
+        alone = shutil.copy(path, os.path.join(directory, "alone.dat"))
+        check_equal(len(Trace(alone).ends), 1, steps)
     shutil.rmtree(directory)
 
 
@@ -278,7 +335,7 @@ def options_that_set_variables():
                          ("--children", "TRACK_CHILD_PROCESSES=1"),
                          (f"--chown={os.getuid()}",
                           f"CHOWN_OUTPUT_TO={os.getuid()}"),
-                         ("--log-file=%e.log", "LOGFILE=%e.log"),
+                         ("--log-file=%e.log", f"LOGFILE={directory}/%e.log"),
                          ("--log=debug", "LOG=debug")):
         status, out, err = launch("-q", "-o", path, "--log=info", option,
                                   "true", cwd=directory)
@@ -297,6 +354,10 @@ def options_that_set_variables():
         status, _, err = launch("-o", path, option, "true", cwd=directory)
         check_equal(status, 125, option)
         check("--" in err, err)
+    for option, says in (("--chown=me", "--chown takes the number of a user"),
+                         ("--rotate=M", "64M, 10m or 64M,10m, not 'M'"),
+                         ("--output=-", "standard output takes no trace")):
+        check(says in launch(option, "true", cwd=directory)[2], option)
     shutil.rmtree(directory)
 
 

@@ -38,7 +38,7 @@ static uint32_t finish_one(const struct trace *trace,
 			strerror(-err));
 	if (done.has_other_live)
 		fprintf(stderr,
-			"memprof-record: %s.live: of another trace, left "
+			"memprof-record: %s.live: not of this trace, left "
 			"there\n",
 			trace->path);
 	if (done.damaged_bytes)

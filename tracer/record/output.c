@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,6 +41,36 @@ static int check_file(const char *path, const char *directory)
 	if (!S_ISREG(st.st_mode))
 		return EEXIST;
 	return access(path, W_OK) != 0 ? errno : 0;
+}
+
+/* Safety: pure.  @ret has room for twice as much.  Return: its end. */
+static char *double_percents(char *ret, const char *path)
+{
+	for (; *path; path++) {
+		if (*path == '%')
+			*ret++ = '%';
+		*ret++ = *path;
+	}
+	*ret = '\0';
+	return ret;
+}
+
+char *output_make_absolute(const char *pattern)
+{
+	char directory[PATH_MAX], *ret, *p;
+
+	if (pattern[0] == '/')
+		return strdup(pattern);
+	if (!getcwd(directory, sizeof(directory)))
+		return NULL;
+	ret = malloc(2 * strlen(directory) + strlen(pattern) + 2);
+	if (!ret)
+		return NULL;
+	p = double_percents(ret, directory);
+	if (p[-1] != '/')
+		*p++ = '/';
+	memcpy(p, pattern, strlen(pattern) + 1);
+	return ret;
 }
 
 int output_check(const char *pattern)

@@ -15,4 +15,15 @@
  */
 int output_check(const char *pattern);
 
+/**
+ * output_make_absolute() - have a name not depend on where a program starts
+ * @pattern: with placeholders
+ *
+ * Safety: single thread; allocates, system call.
+ *
+ * Return: the same for the working directory of this process, to be freed; or
+ * NULL, and errno.
+ */
+char *output_make_absolute(const char *pattern);
+
 #endif /* TRACER_RECORD_OUTPUT_H */

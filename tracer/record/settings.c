@@ -63,6 +63,7 @@ static const char help[] =
  * @also:     another one that is set to the same; or NULL
  * @value:    what it is set to; NULL: the option's argument
  * @check:    of the argument; NULL: any will do
+ * @takes:    what @check lets through
  */
 struct control {
 	const char *option;
@@ -70,7 +71,15 @@ struct control {
 	const char *also;
 	const char *value;
 	bool (*check)(const char *argument);
+	const char *takes;
 };
+
+
+/* Safety: pure. */
+static bool is_output(const char *argument)
+{
+	return strcmp(argument, "-") != 0;
+}
 
 /* Safety: pure. */
 static bool is_user(const char *argument)
@@ -130,25 +139,31 @@ static bool is_included(const char *argument)
 }
 
 static const struct control controls[] = {
-    {"output", "OUTPUT", NULL, NULL, NULL},
-    {"children", "TRACK_CHILD_PROCESSES", NULL, "1", NULL},
-    {"disable-at-start", "DISABLE_BY_DEFAULT", NULL, "1", NULL},
-    {"duration", "DURATION", NULL, NULL, is_seconds},
-    {"rotate", "ROTATE", NULL, NULL, is_rotation},
-    {"no-signals", "REGISTER_SIGUSR1", "REGISTER_SIGUSR2", "0", NULL},
-    {"no-free-stacks", "GRAB_BACKTRACES_ON_FREE", NULL, "0", NULL},
-    {"binaries", "WRITE_BINARIES_TO_OUTPUT", NULL, "1", NULL},
-    {"include", "INCLUDE_FILE", NULL, NULL, is_included},
-    {"cull", "CULL_TEMPORARY_ALLOCATIONS", NULL, "1", NULL},
+    {"output", "OUTPUT", NULL, NULL, is_output,
+     "the name of a file; standard output takes no trace"},
+    {"children", "TRACK_CHILD_PROCESSES", NULL, "1", NULL, NULL},
+    {"disable-at-start", "DISABLE_BY_DEFAULT", NULL, "1", NULL, NULL},
+    {"duration", "DURATION", NULL, NULL, is_seconds,
+     "seconds, more than 0: 90 or 1.5"},
+    {"rotate", "ROTATE", NULL, NULL, is_rotation,
+     "a size, a time or both: 64M, 10m or 64M,10m"},
+    {"no-signals", "REGISTER_SIGUSR1", "REGISTER_SIGUSR2", "0", NULL, NULL},
+    {"no-free-stacks", "GRAB_BACKTRACES_ON_FREE", NULL, "0", NULL, NULL},
+    {"binaries", "WRITE_BINARIES_TO_OUTPUT", NULL, "1", NULL, NULL},
+    {"include", "INCLUDE_FILE", NULL, NULL, is_included,
+     "a pattern of file names"},
+    {"cull", "CULL_TEMPORARY_ALLOCATIONS", NULL, "1", NULL, NULL},
     {"cull-lifetime", "TEMPORARY_ALLOCATION_LIFETIME_THRESHOLD", NULL, NULL,
-     is_culling},
+     is_culling, "a number of milliseconds"},
     {"cull-pending", "TEMPORARY_ALLOCATION_PENDING_THRESHOLD", NULL, NULL,
-     is_culling},
-    {"zero-memory", "ZERO_MEMORY", NULL, "1", NULL},
-    {"no-helper", "HELPER", NULL, "0", NULL},
-    {"chown", "CHOWN_OUTPUT_TO", NULL, NULL, is_user},
-    {"log", "LOG", NULL, NULL, is_level},
-    {"log-file", "LOGFILE", NULL, NULL, NULL},
+     is_culling, "a number of allocations"},
+    {"zero-memory", "ZERO_MEMORY", NULL, "1", NULL, NULL},
+    {"no-helper", "HELPER", NULL, "0", NULL, NULL},
+    {"chown", "CHOWN_OUTPUT_TO", NULL, NULL, is_user,
+     "the number of a user, as id -u prints it"},
+    {"log", "LOG", NULL, NULL, is_level,
+     "off, error, warn, info, debug or trace"},
+    {"log-file", "LOGFILE", NULL, NULL, NULL, NULL},
 };
 
 static const struct option own_options[] = {
@@ -189,9 +204,8 @@ static void apply(const struct control *control, const char *argument)
 {
 	if (control->check && !control->check(argument)) {
 		fprintf(stderr,
-			"memprof-record: --%s: '%s' is not what it takes; try "
-			"--help\n",
-			control->option, argument);
+			"memprof-record: --%s takes %s, not '%s'\n",
+			control->option, control->takes, argument);
 		exit(EXIT_OWN_FAILURE);
 	}
 	if (control->value)
@@ -318,6 +332,27 @@ static void set_preload(const char *library)
 	free(value);
 }
 
+/*
+ * What is traced may be started in another directory, by a program that is not
+ * traced.
+ *
+ * Safety: single thread.  @pattern: a file's name; or NULL.
+ */
+static void set_absolute(const char *variable, const char *pattern)
+{
+	char *absolute;
+
+	if (!pattern || !*pattern)
+		return;
+	absolute = output_make_absolute(pattern);
+	if (!absolute)
+		fail(EXIT_OWN_FAILURE, pattern, errno);
+	if (strlen(absolute) >= OPTIONS_PATH_MAX)
+		fail(EXIT_OWN_FAILURE, absolute, ENAMETOOLONG);
+	set_variable(variable, absolute);
+	free(absolute);
+}
+
 void settings_set_environment(const char *names_path)
 {
 	const char *output = getenv(PREFIX "OUTPUT");
@@ -329,6 +364,8 @@ void settings_set_environment(const char *names_path)
 			output ? output : "a trace here", strerror(err));
 		exit(EXIT_OWN_FAILURE);
 	}
+	set_absolute("OUTPUT", output ? output : OPTIONS_OUTPUT_DEFAULT);
+	set_absolute("LOGFILE", getenv(PREFIX "LOGFILE"));
 	find_library(library);
 	set_preload(library);
 	set_variable("NAME_FILE", names_path);

@@ -84,7 +84,8 @@ int live_open(struct live_file *ret, const char *path, uint64_t run_id)
 	struct trace_live_header head;
 	int err = open_regular(ret, path);
 
-	if (err || !read_header(ret, &head) || head.run_id == run_id)
+	if (err || !live_is_there(ret) ||
+	    (read_header(ret, &head) && head.run_id == run_id))
 		return err;
 	live_close(ret);
 	return -ESTALE;

@@ -20,7 +20,7 @@ struct live_file {
 };
 
 /* Safety: opens.  Return: 0, also when there is none; -ESTALE: it is that of
-   another run than @run_id; or another -errno. */
+   another run than @run_id, or nothing of ours; or another -errno. */
 int live_open(struct live_file *ret, const char *path, uint64_t run_id);
 
 /*
