@@ -85,11 +85,6 @@ uint64_t view_group_value(enum group_value value,
 	return 0;
 }
 
-static bool sorts_groups(enum sort_by sort_by)
-{
-	return sort_by >= SORT_MATCHED_MIN_TIMESTAMP;
-}
-
 static int compare_group_rows(const void *a, const void *b, void *descending)
 {
 	const struct group_row *x = a, *y = b;
@@ -99,11 +94,41 @@ static int compare_group_rows(const void *a, const void *b, void *descending)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Whether groups come biggest first where no order is asked for: by amounts they
+   do, by times the earliest is first. */
+static bool falls_by_itself(enum sort_by sort_by)
+{
+	switch (sort_by) {
+	case SORT_MATCHED_MIN_TIMESTAMP:
+	case SORT_MATCHED_MAX_TIMESTAMP:
+	case SORT_ALL_MIN_TIMESTAMP:
+	case SORT_ALL_MAX_TIMESTAMP:
+	case SORT_ALL_MAX_USAGE:
+		return false;
+	case SORT_DEFAULT:
+	case SORT_TIMESTAMP:
+	case SORT_ADDRESS:
+	case SORT_SIZE:
+	case SORT_USABLE_SIZE:
+	case SORT_LIFETIME:
+	case SORT_MATCHED_INTERVAL:
+	case SORT_MATCHED_ALLOCATED_COUNT:
+	case SORT_MATCHED_LEAKED_COUNT:
+	case SORT_MATCHED_SIZE:
+	case SORT_ALL_INTERVAL:
+	case SORT_ALL_ALLOCATED_COUNT:
+	case SORT_ALL_LEAKED_COUNT:
+	case SORT_ALL_SIZE:
+		break;
+	}
+	return true;
+}
+
 bool view_groups_fall(const struct view *view)
 {
 	return view->options.has_order
 		       ? view->options.order == SORT_DESCENDING
-		       : !sorts_groups(view->options.sort_by);
+		       : falls_by_itself(view->options.sort_by);
 }
 
 /* The rows seen so far that come first, @most at most; from then on a heap with

@@ -406,11 +406,15 @@ test_queries() {
 		'1016/5016 500/2500 64/64'
 	groups 'sort_by=only_matched.allocated_count&order=dsc' \
 		'5016/5016 2500/2500 6000/6000 64/64'
-	groups 'sort_by=all.leaked_count&order=dsc&count=2' '6000/6000 64/64'
+	groups 'sort_by=all.leaked_count&count=2' '6000/6000 64/64'
+	groups 'sort_by=all.size&order=asc&count=2' '64/64 2500/2500'
+	# The fourth example of memory-profiler's manual, as it stands there.
+	groups 'group_allocations_min=1&group_leaked_allocations_min=50%&sort_by=all.size&count=3' \
+		'6000/6000 64/64'
 	groups 'sort_by=all.min_timestamp' '5016/5016 2500/2500 6000/6000 64/64'
 	groups 'sort_by=all.max_total_usage_first_seen_at' \
 		'5016/5016 2500/2500 6000/6000 64/64'
-	groups 'sort_by=all.interval&order=dsc&count=2' '5016/5016 2500/2500'
+	groups 'sort_by=all.interval&count=2' '5016/5016 2500/2500'
 	test_page_order
 }
 

@@ -186,9 +186,11 @@ def order_difference(got, every, want, is_open):
 def group_order(view):
     """(sort word, sign)."""
     word = view.get("sort_by")
-    if word in oracle.GROUP_ORDERS:
-        return word, -1 if view.get("order") == "dsc" else 1
-    return "only_matched.size", 1 if view.get("order") == "asc" else -1
+    if word not in oracle.GROUP_ORDERS:
+        word = "only_matched.size"
+    order = view.get("order", "asc" if word.endswith(("timestamp", "_at")) else
+                     "dsc")
+    return word, -1 if order == "dsc" else 1
 
 
 def expected_groups(model, view, matched):
