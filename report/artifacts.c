@@ -2,10 +2,6 @@
 #include "report/artifacts.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "report/aggregate/completeness.h"
 #include "report/aggregate/marks.h"
@@ -17,17 +13,13 @@
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/core/memory.h"
-#include "report/core/sink.h"
-#include "report/core/stopwatch.h"
-#include "report/core/tasks.h"
 #include "report/core/text.h"
 #include "report/core/vec.h"
-#include "report/file_task.h"
-#include "report/manifest.h"
 #include "report/output/artifact.h"
 #include "report/output/page.h"
 #include "report/output/svg/svg.h"
 #include "report/pipeline.h"
+#include "report/report_files.h"
 #include "report/spec.h"
 #include "report/symbol/symbol.h"
 #include "report/trees.h"
@@ -38,14 +30,11 @@ enum { TOP_ROWS = 20, PAGE_MARKS = 100, PAGE_MAPPINGS = 30 };
  * struct artifacts - figures made so far
  * @list:  what pages may show
  * @links: artifacts written
- * @files: all files, in the order they were asked for
- * @tasks: write them
  * @trees: of all views; complete only after their tasks
  * @of_view: by view and subject, NULL until asked for
  */
 struct artifacts {
 	struct pipeline *pipeline;
-	const char *directory;
 	struct {
 		const struct figure **items;
 		size_t count;
@@ -56,12 +45,7 @@ struct artifacts {
 		size_t count;
 		size_t capacity;
 	} links;
-	struct {
-		struct file_task **items;
-		size_t count;
-		size_t capacity;
-	} files;
-	struct tasks *tasks;
+	struct report_files files;
 	struct trees trees;
 	const struct figure *(*of_view)[SUBJECT_COUNT];
 	const struct figure *timeline;
@@ -231,52 +215,6 @@ static const struct figure *view_figure(struct artifacts *artifacts,
 	return *slot;
 }
 
-/* One file is to be written, under a temporary name, and put in place: by
-   write_rows() if it NEEDS_ROWS.  Return: 0 or -ENOMEM; how it went shows in
-   tasks_finish(). */
-static int write_file(struct artifacts *artifacts, const char *name,
-		      file_write_fn write, const void *format,
-		      const void *what, enum file_needs needs)
-{
-	struct arena *arena = artifacts->pipeline->scope.arena;
-	struct file_task *task = arena_alloc(arena, sizeof(*task));
-	struct file_task **slot = vec_push(&artifacts->files);
-
-	if (!task || !slot)
-		return -ENOMEM;
-	*slot = task;
-	*task = (struct file_task){
-		.name = name,
-		.path = arena_printf(arena, "%s/%s", artifacts->directory,
-				     name),
-		.temporary = arena_printf(arena, "%s/.%s.tmp",
-					  artifacts->directory, name),
-		.write = write,
-		.format = format,
-		.what = what,
-		.needs = needs,
-		.tasks = artifacts->tasks,
-		.after = needs == NEEDS_TREES ? artifacts->trees.task_count : 0,
-	};
-	if (!task->path || !task->temporary)
-		return -ENOMEM;
-	return needs == NEEDS_ROWS
-		       ? 0
-		       : tasks_add(artifacts->tasks, file_task_run, task);
-}
-
-/* Writes the files that are left to this thread, one after another; the others
-   are being written meanwhile. */
-static int write_rows(struct artifacts *artifacts, struct diag *diag)
-{
-	int status = 0;
-
-	for (size_t i = 0; status == 0 && i < artifacts->files.count; i++)
-		if (artifacts->files.items[i]->needs == NEEDS_ROWS)
-			status = file_task_run(artifacts->files.items[i], diag);
-	return status;
-}
-
 static int write_artifact(const void *format, const void *what,
 			  struct sink *out, struct diag *diag)
 {
@@ -325,8 +263,8 @@ static int write_one(struct artifacts *artifacts, const char *view,
 		needs = NEEDS_TREES;
 	else if (figure->kind == FIGURE_TABLE && figure->table.source)
 		needs = NEEDS_ROWS;
-	status = write_file(artifacts, name, write_artifact, format, figure,
-			    needs);
+	status = report_files_add(&artifacts->files, name, write_artifact,
+				  format, figure, needs);
 	if (status == 0)
 		status = add_link(artifacts, view, title, format, name);
 	return status;
@@ -465,76 +403,9 @@ static int write_pages(struct artifacts *artifacts, struct page *page)
 		.template_dir = pipeline->cli->template_dir,
 	};
 	for (size_t i = 0; status == 0 && i < spec->page_count; i++)
-		status = write_file(artifacts, spec->pages[i]->file, write_page,
-				    spec->pages[i], page, NEEDS_TREES);
-	return status;
-}
-
-int artifacts_make_directory(const char *path, struct diag *diag)
-{
-	char partial[4096];
-	size_t len = strlen(path);
-
-	if (!len || len >= sizeof(partial))
-		return diag_set(diag, -ENAMETOOLONG, path, DIAG_NO_OFFSET,
-				"not a usable directory name");
-	memcpy(partial, path, len + 1);
-	for (size_t i = 1; i <= len; i++) {
-		if (partial[i] != '/' && partial[i] != '\0')
-			continue;
-		partial[i] = '\0';
-		if (mkdir(partial, 0777) && errno != EEXIST)
-			return diag_set(diag, -errno, partial, DIAG_NO_OFFSET,
-					"cannot make the directory: %s",
-					strerror(errno));
-		partial[i] = path[i];
-	}
-	return 0;
-}
-
-/* Files get their names if all are there and @status, of what there was to write,
-   is 0; else none does.  Return: 0, @status or negative errno, @diag filled. */
-static int publish_files(struct artifacts *artifacts, int status,
-			 struct diag *diag)
-{
-	struct file_task **items = artifacts->files.items;
-	size_t count = artifacts->files.count;
-
-	/* A library that was refused memory may have gone on without. */
-	if (status == 0 && memory_refused())
-		status = -ENOMEM;
-	for (size_t i = 0; status == 0 && i < count; i++)
-		status = file_task_publish(items[i], diag);
-	for (size_t i = 0; i < count; i++)
-		file_task_withdraw(items[i]);
-	return status;
-}
-
-/* Waits for the files that were begun; names them to the manifest unless
-   @status, of what there is to write, says that something is missing. */
-static int finish_files(struct artifacts *artifacts, int status,
-			struct diag *diag)
-{
-	struct timings *timings = &artifacts->pipeline->timings;
-	size_t count = artifacts->files.count;
-	const char **names = calloc(count + 1, sizeof(*names));
-	int written = tasks_finish(artifacts->tasks, diag);
-
-	for (size_t i = 0; names && i < count; i++) {
-		const struct file_task *task = artifacts->files.items[i];
-
-		names[i] = task->name;
-		timings_part(timings, task->name, task->wall_ns, task->cpu_ns);
-	}
-	/* As @diag: whoever waits for which file, the first task that failed. */
-	if (written)
-		status = written;
-	status = publish_files(artifacts, status, diag);
-	if (status == 0)
-		status = names ? manifest_update(artifacts->directory, names,
-						 count, diag)
-			       : -ENOMEM;
-	free(names);
+		status = report_files_add(&artifacts->files,
+					  spec->pages[i]->file, write_page,
+					  spec->pages[i], page, NEEDS_TREES);
 	return status;
 }
 
@@ -549,9 +420,11 @@ static int write_all(struct artifacts *artifacts, struct page *page)
 					 sizeof(*artifacts->of_view));
 	/* Which says how many addresses were looked up for it. */
 	summary = artifacts->of_view ? summary_document(artifacts) : NULL;
-	status = trees_make(&artifacts->trees, pipeline, artifacts->tasks);
+	status = trees_make(&artifacts->trees, pipeline,
+			    artifacts->files.tasks);
 	if (status)
 		return status;
+	artifacts->files.tree_tasks = artifacts->trees.task_count;
 	status = summary ? write_trace_artifacts(artifacts, summary) : -ENOMEM;
 	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
 		status = write_view_artifacts(artifacts, i);
@@ -565,11 +438,10 @@ static int write_all(struct artifacts *artifacts, struct page *page)
 int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 			   struct diag *diag)
 {
-	struct artifacts artifacts = { .pipeline = pipeline,
-				       .directory = directory };
+	struct artifacts artifacts = { .pipeline = pipeline };
 	struct page page;
-	bool is_new = access(directory, F_OK) != 0;
-	int status = artifacts_make_directory(directory, diag);
+	int status = report_files_init(&artifacts.files, directory,
+				       &pipeline->arena, pipeline->jobs, diag);
 
 	if (status)
 		return status;
@@ -577,22 +449,17 @@ int artifacts_write_report(struct pipeline *pipeline, const char *directory,
 	progress_phase(&pipeline->progress, "writing the report");
 	timings_phase(&pipeline->timings, "figures");
 	svg_prepare();
-	artifacts.tasks = tasks_new(pipeline->jobs);
-	if (!artifacts.tasks)
-		return -ENOMEM;
 	status = write_all(&artifacts, &page);
 	if (status == 0)
-		status = write_rows(&artifacts, diag);
+		status = report_files_write_rows(&artifacts.files, diag);
 	timings_part(&pipeline->timings, "symbols",
 		     symbols_resolve_ns(pipeline->symbols), 0);
 	timings_phase(&pipeline->timings, "files not yet written");
-	status = finish_files(&artifacts, status, diag);
-	if (status && is_new)
-		rmdir(directory);
+	status = report_files_finish(&artifacts.files, status,
+				     &pipeline->timings, diag);
 	progress_clear(&pipeline->progress);
 	vec_done(&artifacts.list);
 	vec_done(&artifacts.links);
-	vec_done(&artifacts.files);
 	trees_done(&artifacts.trees);
 	return status;
 }

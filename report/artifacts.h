@@ -27,8 +27,4 @@ int artifacts_write_view(struct pipeline *pipeline,
 			 const struct artifact_format *format, struct sink *out,
 			 struct diag *diag);
 
-/* Makes the directory @path and those above it, where they are not there yet.
-   Return: 0, or negative errno with @diag filled. */
-int artifacts_make_directory(const char *path, struct diag *diag);
-
 #endif /* REPORT_ARTIFACTS_H */

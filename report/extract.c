@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/artifacts.h"
 #include "report/core/diag.h"
 #include "report/core/kept.h"
 #include "report/core/units.h"
 #include "report/event/run.h"
+#include "report/report_files.h"
 #include "report/symbol/text_table.h"
 
 /* A trace of a megabyte can hold a terabyte of zeros. */
@@ -239,7 +239,7 @@ int extract_files(const struct run *run, const char *directory, FILE *out,
 			fprintf(out, "%s: holds no files\n", run->trace_path);
 		return 0;
 	}
-	error = artifacts_make_directory(directory, diag);
+	error = report_files_make_directory(directory, diag);
 	if (error)
 		return error;
 	extraction.root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
