@@ -9,7 +9,7 @@ extern "C" int plugin_run(int rounds)
 	int caught = 0;
 
 	for (int i = 0; i < rounds; i++) {
-		std::vector<std::string> v(3, std::string(61, 'x'));
+		std::vector<std::string> v(3, std::string(997, 'x'));
 		try {
 			if (v.at(i % 4).empty())
 				return -1;

@@ -119,7 +119,7 @@ def cxx_plugin_in_c_program():
     run = Run(["c_host", plugin])
     check_equal((run.status, run.stdout), (plain.status, plain.stdout))
     run.clean_order()
-    check_equal(run.sizes().count(62), 2 * 400 * 4, "strings")
+    check_equal(run.sizes().count(998), 2 * 400 * 4, "strings")
     run.done()
 
 
