@@ -224,12 +224,32 @@ static enum cfi_status find_in_file(const struct dl_find_object *object,
 	return cfi_find_debug(&module, pc, ret);
 }
 
+/* What the loader does not know of. */
+static struct dl_find_object unlisted;
+
+void cfi_add_unlisted(const struct dl_find_object *object)
+{
+	unlisted = *object;
+}
+
+/* Safety: as cfi_find().  Return: whether @pc lies in a module. */
+static bool find_object(uintptr_t pc, struct dl_find_object *ret)
+{
+	if (_dl_find_object && _dl_find_object((void *)pc, ret) == 0)
+		return true;
+	if (pc < (uintptr_t)unlisted.dlfo_map_start ||
+	    pc >= (uintptr_t)unlisted.dlfo_map_end)
+		return false;
+	*ret = unlisted;
+	return true;
+}
+
 enum cfi_status cfi_find(uintptr_t pc, struct cfi_row *ret)
 {
 	enum cfi_status status = CFI_NONE;
 	struct dl_find_object object;
 
-	if (_dl_find_object && _dl_find_object((void *)pc, &object) == 0) {
+	if (find_object(pc, &object)) {
 		status = find_in_table(&object, pc, ret);
 		if (status == CFI_NONE)
 			status = find_in_file(&object, pc, ret);

@@ -78,6 +78,12 @@ struct cfi_row {
 /* Return: whether the loader has the index we need (glibc 2.35). */
 bool cfi_available(void);
 
+struct dl_find_object;
+
+/* Makes one module known that the loader has not in its list.  Constructor:
+   once.  It stays mapped, and so do its link map and its name. */
+void cfi_add_unlisted(const struct dl_find_object *object);
+
 /* Looks the instruction at @pc up.  *@ret is written when it is found. */
 enum cfi_status cfi_find(uintptr_t pc, struct cfi_row *ret);
 

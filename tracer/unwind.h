@@ -5,7 +5,7 @@
  * A stack is handed over as what changed: how many outer frames are as they
  * were in the thread's stack before, and the frames after them.  Three
  * unwinders stand behind it: our own rules (rules.h, unwind_cfi.h), which
- * serve nearly every event; libunwind, opened privately at start-up, for the
+ * serve nearly every event; libunwind, enclosed in this library, for the
  * frames that no rule can express and where our own is switched off; the
  * compiler's, linked in, where libunwind is not to be had.
  */
@@ -182,7 +182,7 @@ void unwind_replace(struct unwind_stack *stack, const uintptr_t *frames,
 		    size_t len, bool truncated);
 
 /*
- * Opens libunwind.
+ * Brings libunwind into memory.
  *
  * Safety: once, from the constructor, inside the internal guard.
  */
@@ -191,7 +191,7 @@ void unwind_init(void);
 /* Says what the unwinders could not do.  Safety: at the end, in the guard. */
 void unwind_report(void);
 
-/* libunwind's: fills @buffer as unw_backtrace() does; NULL when not open. */
+/* libunwind's: fills @buffer as unw_backtrace() does; NULL when not there. */
 extern int (*unwind_libunwind)(void **buffer, int size);
 
 /* The compiler's.  Safety: as unwind_capture(), but locks nothing. */

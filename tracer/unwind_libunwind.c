@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libunwind, opened privately.
+ * libunwind, enclosed in this library.
  *
- * Not linked: as a dependency of a preloaded library it would put its
- * _Unwind_RaiseException in front of the compiler's for every C++ plugin of a
- * C program.  Its static archive is not position-independent on Debian.
+ * Its file is a part of ours, for Debian's static archive cannot be linked into
+ * a shared library: it was compiled for programs at fixed addresses.  As a
+ * dependency of a preloaded library it would put its _Unwind_RaiseException in
+ * front of the compiler's for every C++ plugin of a C program, and opened at
+ * the start it brings liblzma, 0.4 ms, and what a changed root has not.
  *
- * To learn whether an address can be read it opens a pipe, under the numbers
- * that the program's own first files should get, and later reads from and
- * writes to those numbers, whatever the program has made of them.  And what
- * it maps would look like the program's maps.  So its imports of those few
- * functions are redirected to the ones below.
+ * What it imports is here, so that nothing of it ends in functions that the
+ * program has by the same names:
  *
- * A program can have functions by the names of libunwind's, such as those of
- * another version.  The calls from one part of it to another would end there,
- * and are pointed back; those to the C library, too.
+ * - To learn whether an address can be read it opens a pipe, under the numbers
+ *   that the program's own first files should get, and later reads from and
+ *   writes to those numbers, whatever the program has made of them.
+ * - What it maps would look like the program's maps.
+ * - It finds its own frames, where a walk begins, in the loader's list.
+ * - It inflates symbols for names of functions, which nobody asks for: that
+ *   fails, and malloc() is for that only.
  */
 #include "tracer/unwind.h"
 
@@ -25,7 +28,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/cfi.h"
 #include "tracer/compiler.h"
+#include "tracer/enclosed.h"
 #include "tracer/libc.h"
 #include "tracer/log.h"
 
@@ -99,122 +104,182 @@ static int own_munmap(void *addr, size_t len)
 	return sys_munmap(addr, len) == 0 ? 0 : -1;
 }
 
+/* The file, from libunwind_file.S. */
+extern const uint8_t libunwind_file[];
+
+static struct enclosed libunwind;
+
+/* As the C library's.  Safety: as @visit.  libunwind itself comes first. */
+static int visit_modules(int (*visit)(struct dl_phdr_info *, size_t, void *),
+			 void *arg)
+{
+	struct dl_phdr_info info = {
+	    .dlpi_addr = libunwind.base,
+	    .dlpi_name = "libunwind",
+	    .dlpi_phdr = libunwind.headers,
+	    .dlpi_phnum = (ElfW(Half))libunwind.header_count,
+	};
+	int ret = visit(&info, sizeof(info), arg);
+
+	return ret ? ret : libc_dl_iterate_phdr(visit, arg);
+}
+
+enum { OWN_TLS_BYTES = 64 };
+
+/* A thread's own objects of libunwind: its cache, and whether that is gone. */
+static __thread _Alignas(16) char own_tls[OWN_TLS_BYTES];
+
+/**
+ * struct tls_index - what the C library's function of this name is given
+ * @module: 0, there is only one
+ * @offset: in its block
+ */
+struct tls_index {
+	unsigned long module;
+	unsigned long offset;
+};
+
+/* Safety: anywhere. */
+static void *own_tls_get_addr(const struct tls_index *index)
+{
+	return own_tls + index->offset;
+}
+
+/* Safety: pure.  As those of <string.h>, which has them for each processor. */
+static char *copy_text(char *to, const char *from)
+{
+	return memcpy(to, from, strlen(from) + 1);
+}
+
+static char *copy_text_end(char *to, const char *from)
+{
+	size_t len = strlen(from);
+
+	memcpy(to, from, len + 1);
+	return to + len;
+}
+
+static char *copy_text_max(char *to, const char *from, size_t max)
+{
+	size_t len = strnlen(from, max);
+
+	memcpy(to, from, len);
+	memset(to + len, 0, max - len);
+	return to;
+}
+
+/* Safety: pure.  For what only names of functions want. */
+static long nothing(void)
+{
+	return 0;
+}
+
+static int lzma_fails(void)
+{
+	return 5; /* LZMA_MEM_ERROR */
+}
+
 static const struct {
 	const char *name;
 	uintptr_t target;
-} redirections[] = {
-    {"pipe2", (uintptr_t)no_pipe2},       {"read", (uintptr_t)safe_read},
-    {"syscall", (uintptr_t)safe_syscall}, {"write", (uintptr_t)safe_write},
-    {"mmap", (uintptr_t)own_mmap},        {"munmap", (uintptr_t)own_munmap},
-    {"memchr", (uintptr_t)memchr},        {"memcpy", (uintptr_t)memcpy},
-    {"memmove", (uintptr_t)memmove},      {"memset", (uintptr_t)memset},
-    {"strcmp", (uintptr_t)strcmp},        {"strlen", (uintptr_t)strlen},
+} imports[] = {
+    {"pipe2", (uintptr_t)no_pipe2},
+    {"read", (uintptr_t)safe_read},
+    {"syscall", (uintptr_t)safe_syscall},
+    {"write", (uintptr_t)safe_write},
+    {"mmap", (uintptr_t)own_mmap},
+    {"munmap", (uintptr_t)own_munmap},
+    {"dl_iterate_phdr", (uintptr_t)visit_modules},
+    {"__tls_get_addr", (uintptr_t)own_tls_get_addr},
+    {"memchr", (uintptr_t)memchr},
+    {"memcpy", (uintptr_t)memcpy},
+    {"memmove", (uintptr_t)memmove},
+    {"memset", (uintptr_t)memset},
+    {"strcmp", (uintptr_t)strcmp},
+    {"strlen", (uintptr_t)strlen},
     {"strrchr", (uintptr_t)strrchr},
+    {"strcpy", (uintptr_t)copy_text},
+    {"stpcpy", (uintptr_t)copy_text_end},
+    {"strncpy", (uintptr_t)copy_text_max},
+    {"malloc", (uintptr_t)nothing},
+    {"free", (uintptr_t)nothing},
+    {"lzma_index_buffer_decode", (uintptr_t)lzma_fails},
+    {"lzma_index_end", (uintptr_t)nothing},
+    {"lzma_index_size", (uintptr_t)nothing},
+    {"lzma_index_uncompressed_size", (uintptr_t)nothing},
+    {"lzma_stream_buffer_decode", (uintptr_t)lzma_fails},
+    {"lzma_stream_footer_decode", (uintptr_t)lzma_fails},
 };
-
-/* The tracer's own hooks, whose memory is then not the program's. */
-static const char *const hooked[] = {"malloc", "free", "calloc", "realloc"};
-
-/* Safety: constructor.  Points one import elsewhere. */
-static void redirect(uintptr_t *slot, uintptr_t target)
-{
-	uintptr_t page = (uintptr_t)slot & ~(uintptr_t)4095;
-
-	if (*slot == target || (uintptr_t)slot - page > 4096 - sizeof(*slot))
-		return;
-	SYS_CALL3(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE);
-	*slot = target;
-}
 
 /* Safety: constructor.  Return: where calls of @name have to go, or 0. */
-static uintptr_t find_target(const char *name)
+static uintptr_t find_import(const char *name)
 {
-	for (size_t i = 0; i < sizeof(redirections) / sizeof(redirections[0]);
-	     i++)
-		if (strcmp(name, redirections[i].name) == 0)
-			return redirections[i].target;
-	for (size_t i = 0; i < sizeof(hooked) / sizeof(hooked[0]); i++)
-		if (strcmp(name, hooked[i]) == 0)
-			return 0;
-	return libc_function(name);
+	uintptr_t found;
+
+	for (size_t i = 0; i < sizeof(imports) / sizeof(imports[0]); i++)
+		if (strcmp(name, imports[i].name) == 0)
+			return imports[i].target;
+	found = (uintptr_t)libc_find(name);
+	if (!found)
+		log_line(LOG_INFO, "libunwind wants", name, 0);
+	return found;
 }
 
-/**
- * struct imports - the dynamic section's parts that matter here
+/* Safety: pure.  Return: its program header of @type, or NULL. */
+static const ElfW(Phdr) * find_part(uint32_t type)
+{
+	for (size_t i = 0; i < libunwind.header_count; i++)
+		if (libunwind.headers[i].p_type == type)
+			return &libunwind.headers[i];
+	return NULL;
+}
+
+/* Safety: pure.  Return: whether its thread-local objects have room. */
+static bool has_room(void)
+{
+	const ElfW(Phdr) *part = find_part(PT_TLS);
+
+	return !part || (part->p_memsz <= sizeof(own_tls) && !part->p_filesz &&
+			 part->p_align <= _Alignof(max_align_t));
+}
+
+/*
+ * As a thread ends, libunwind is called outside of the hooks.  A handler that
+ * interrupts it there has its stack taken through libunwind's frames.
  *
- * Addresses as ld.so leaves them: absolute on glibc.
+ * Safety: constructor.
  */
-struct imports {
-	const ElfW(Sym) * symbols;
-	const char *strings;
-	const ElfW(Rela) * rela;
-	size_t rela_bytes;
-	const ElfW(Rela) * plt;
-	size_t plt_bytes;
-};
-
-/* Safety: the library is open. */
-static struct imports read_imports(const struct link_map *map)
+static void tell_own_unwinder(void)
 {
-	struct imports imports = {0};
+	static char name[] = "libunwind";
+	static struct link_map map = {.l_name = name};
+	const ElfW(Phdr) *frames = find_part(PT_GNU_EH_FRAME);
+	struct dl_find_object object = {
+	    .dlfo_map_start = (void *)libunwind.base,
+	    .dlfo_map_end = (void *)(libunwind.base + libunwind.bytes),
+	    .dlfo_link_map = &map,
+	};
 
-	for (const ElfW(Dyn) *dyn = map->l_ld; dyn->d_tag != DT_NULL; dyn++) {
-		if (dyn->d_tag == DT_SYMTAB)
-			imports.symbols = (const void *)dyn->d_un.d_ptr;
-		else if (dyn->d_tag == DT_STRTAB)
-			imports.strings = (const void *)dyn->d_un.d_ptr;
-		else if (dyn->d_tag == DT_RELA)
-			imports.rela = (const void *)dyn->d_un.d_ptr;
-		else if (dyn->d_tag == DT_RELASZ)
-			imports.rela_bytes = dyn->d_un.d_val;
-		else if (dyn->d_tag == DT_JMPREL)
-			imports.plt = (const void *)dyn->d_un.d_ptr;
-		else if (dyn->d_tag == DT_PLTRELSZ)
-			imports.plt_bytes = dyn->d_un.d_val;
-	}
-	return imports;
-}
-
-/* Safety: constructor. */
-static void redirect_table(const struct link_map *map,
-			   const struct imports *imports,
-			   const ElfW(Rela) * rela, size_t bytes)
-{
-	for (size_t i = 0; rela && i < bytes / sizeof(*rela); i++) {
-		const ElfW(Sym) *symbol =
-		    &imports->symbols[rela[i].r_info >> 32];
-		unsigned type = symbol->st_info & 0xf;
-		uintptr_t target = 0;
-
-		if (symbol->st_shndx == SHN_UNDEF)
-			target = find_target(imports->strings +
-					     symbol->st_name);
-		else if (type == STT_FUNC || type == STT_OBJECT)
-			target = map->l_addr + symbol->st_value +
-				 (uintptr_t)rela[i].r_addend;
-		if (target)
-			redirect((uintptr_t *)(map->l_addr + rela[i].r_offset),
-				 target);
-	}
+	if (!frames)
+		return;
+	map.l_addr = libunwind.base;
+	object.dlfo_eh_frame = (void *)(libunwind.base + frames->p_vaddr);
+	cfi_add_unlisted(&object);
 }
 
 void unwind_init(void)
 {
-	void *library = libc_dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
-	struct link_map *map = NULL;
-	struct imports imports;
-	void *entry;
+	const char *problem =
+	    enclosed_load(libunwind_file, find_import, &libunwind);
 
-	if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
-		log_line(LOG_INFO, "libunwind.so.8 not found, using libgcc",
-			 NULL, 0);
+	if (!problem && !has_room())
+		problem = "its thread-local objects";
+	if (problem) {
+		log_line(LOG_INFO, "using libgcc, not libunwind, because of",
+			 problem, 0);
 		return;
 	}
-	imports = read_imports(map);
-	if (!imports.symbols || !imports.strings)
-		return;
-	redirect_table(map, &imports, imports.rela, imports.rela_bytes);
-	redirect_table(map, &imports, imports.plt, imports.plt_bytes);
-	entry = dlsym(library, "unw_backtrace");
-	*(void **)(void *)&unwind_libunwind = entry;
+	tell_own_unwinder();
+	unwind_libunwind = (int (*)(void **, int))enclosed_function(
+	    &libunwind, "unw_backtrace");
 }

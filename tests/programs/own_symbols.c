@@ -28,7 +28,7 @@ static void count(const void *p)
 	F(_ULx86_64_dwarf_find_proc_info) F(_ULx86_64_get_proc_info_by_ip)  \
 	F(_Ux86_64_flush_cache) F(_U_dyn_info_list) F(_ULx86_64_local_addr_space_init) \
 	F(_Ux86_64_init_local) F(_Ux86_64_step) F(_Ux86_64_get_proc_info)   \
-	F(backtrace)                                                        \
+	F(backtrace) F(lzma_index_end) F(lzma_stream_footer_decode)         \
 	F(ZSTD_compress) F(ZSTD_createCCtx) F(ZSTD_initStaticCCtx)          \
 	F(ZSTD_compress2) F(ZSTD_compressStream2) F(ZSTD_CCtx_reset)        \
 	F(ZSTD_CCtx_setParameter) F(ZSTD_compressBound) F(ZSTD_isError)     \

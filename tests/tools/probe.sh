@@ -38,6 +38,11 @@ fi
 echo '#include <libiberty/demangle.h>' |
 	${CC:-cc} -E -x c - >/dev/null 2>&1 || need libiberty libiberty-dev
 
+case $(${CC:-cc} -print-file-name=libunwind.so.8) in
+/*) ;;
+*) need libunwind.so.8 libunwind8 ;;
+esac
+
 if [ -n "$missing" ]; then
 	echo "memprof: install all of them: apt-get install$missing" >&2
 	exit 1

@@ -289,6 +289,33 @@ def symbols_of_the_program():
 
 
 @test
+def libunwind_of_the_program():
+    """The tracer's and the program's are two, each with its own caches."""
+    plain = subprocess.run([program("own_unwind")], stdout=subprocess.PIPE,
+                           check=True)
+    for settings in ({}, {"MEMORY_PROFILER_USE_SHADOW_STACK": "0"}):
+        out, lines, _ = traced([program("own_unwind")], read=False, **settings)
+        if out != plain.stdout or lines != ["maps 1"]:
+            raise AssertionError((settings, out, plain.stdout, lines))
+    compare([program("own_unwind")], 40000)
+
+
+@test
+def libunwind_is_inside():
+    """Its stacks need no file of its own, nor one that it depends on."""
+    with tempfile.TemporaryDirectory(prefix="memprof-unwind-") as directory:
+        env = environment(directory, MEMORY_PROFILER_VERIFY_UNWIND="libunwind",
+                          MEMORY_PROFILER_LOG="info")
+        script = "while read -r line; do echo $line; done </proc/self/maps"
+        p = subprocess.run(["sh", "-c", script], env=env, check=True,
+                           capture_output=True, text=True)
+    judge(p.stderr, 1)
+    if "libmemprof" not in p.stdout or "using libgcc" in p.stderr or \
+            "libunwind" in p.stdout or "lzma" in p.stdout:
+        raise AssertionError(p.stdout + p.stderr)
+
+
+@test
 def functions_that_must_not_be_called():
     """Those that lock what an allocation inside them would wait for."""
     out = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY],

@@ -18,6 +18,7 @@ build_c -o "$out/many_threads" "$src/many_threads.c"
 build_c -o "$out/registered" "$src/registered.c" -lgcc_s
 build_c -o "$out/first_stack" "$src/first_stack.c"
 build_c -rdynamic -o "$out/own_symbols" "$src/own_symbols.c"
+build_c -o "$out/own_unwind" "$src/own_unwind.c" -l:libunwind.so.8
 # Frames that only the files know.
 no_tables="-O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables"
 build_c -no-pie $no_tables -c -o "$out/middle.o" "$src/debug_frame_middle.c"
