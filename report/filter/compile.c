@@ -203,6 +203,34 @@ static int add_temporary(struct compiling *compiling,
 	return 0;
 }
 
+/* What is told by addresses and usable sizes. */
+static int add_chunk(struct compiling *compiling,
+		     const struct filter_term *term)
+{
+	const struct run *run = compiling->filter->context.run;
+	struct chunk_area mapped = { 0 };
+	struct condition *condition;
+
+	if (!run->has_usable)
+		return cannot_answer(compiling, term,
+				     "the trace does not hold usable sizes");
+	if (term->key->subject == SUBJECT_ARENA &&
+	    !chunk_area_find(run, &mapped))
+		return cannot_answer(compiling, term,
+				     "the trace does not say where the "
+				     "program and its libraries were");
+	condition = condition_push(compiling, term, CONDITION_RANGE);
+	if (!condition)
+		return -ENOMEM;
+	condition->mapped = mapped;
+	set_only(condition, term->value.number);
+	if (term->key->subject == SUBJECT_MMAPED)
+		set_only(condition, term->value.number == MMAPED_YES
+					    ? CHUNK_MAPPED
+					    : CHUNK_OF_ARENA);
+	return 0;
+}
+
 static int add_groups(struct compiling *compiling,
 		      const struct filter_term *term)
 {
@@ -472,6 +500,9 @@ static int add_term(struct compiling *compiling, const struct filter_term *term)
 	case SUBJECT_CHAIN_LIFETIME:
 	case SUBJECT_DEPTH:
 		return add_range(compiling, term);
+	case SUBJECT_MMAPED:
+	case SUBJECT_ARENA:
+		return add_chunk(compiling, term);
 	case SUBJECT_THREAD:
 	case SUBJECT_MARKER:
 	case SUBJECT_BACKTRACE:

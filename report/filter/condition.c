@@ -103,6 +103,22 @@ static uint64_t lived(const struct run *run, uint64_t from, uint64_t to)
 	return run_span_ns(run, from, to == RECORD_NEVER ? run->last_tick : to);
 }
 
+static enum filter_arena arena_of(const struct condition *condition,
+				  const struct record *record)
+{
+	switch (chunk_of(record)) {
+	case CHUNK_FOREIGN:
+		return ARENA_OTHER;
+	case CHUNK_MAPPED: /* without the flag of an arena */
+		return ARENA_MAIN;
+	case CHUNK_OF_ARENA:
+		break;
+	}
+	return chunk_area_has(&condition->mapped, record->addr)
+		       ? ARENA_NON_MAIN
+		       : ARENA_MAIN;
+}
+
 static uint64_t subject_value(struct condition *condition,
 			      const struct filter_context *context,
 			      const struct record *record)
@@ -118,6 +134,10 @@ static uint64_t subject_value(struct condition *condition,
 		return record->usable;
 	case SUBJECT_ADDRESS:
 		return record->addr;
+	case SUBJECT_MMAPED:
+		return chunk_of(record);
+	case SUBJECT_ARENA:
+		return arena_of(condition, record);
 	case SUBJECT_LIFETIME:
 		return lived(context->run, record->alloc_tick,
 			     record->free_tick);

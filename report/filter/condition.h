@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "report/engine/map_piece.h"
+#include "report/filter/chunk.h"
 #include "report/filter/filter.h"
 #include "report/filter/moment.h"
 
@@ -42,6 +43,7 @@ struct condition_map {
  * @is_negated: rejects what is said here, passes the rest
  * @text:       as written
  * @removed:    see struct filter_count
+ * @mapped:     on arenas: where those other than the main one are
  * @list:       rising; @list_count of them
  * @groups:     one byte a group, not 0 for those that pass
  * @maps:       by address
@@ -59,6 +61,7 @@ struct condition {
 	uint64_t max;
 	struct moment moment;
 	struct moment until;
+	struct chunk_area mapped;
 	uint64_t *list;
 	size_t list_count;
 	uint8_t *groups;

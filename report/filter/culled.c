@@ -162,7 +162,8 @@ static enum filter_verdict decide_value(struct condition *condition,
 {
 	enum filter_subject subject = condition->subject;
 
-	if (subject == SUBJECT_ADDRESS || subject == SUBJECT_FREE_BACKTRACE)
+	if (subject == SUBJECT_ADDRESS || subject == SUBJECT_MMAPED ||
+	    subject == SUBJECT_ARENA || subject == SUBJECT_FREE_BACKTRACE)
 		return VERDICT_UNKNOWN;
 	if (subject == SUBJECT_LIFETIME || subject == SUBJECT_CHAIN_LIFETIME)
 		return decide_lifetime(condition, context->run, culled);

@@ -56,6 +56,17 @@ enum filter_lifetime {
 	LIFETIME_CHAIN_LEAKED,   /* the last block of its chain was not freed */
 };
 
+enum filter_mmaped {
+	MMAPED_YES,
+	MMAPED_NO,
+};
+
+enum filter_arena {
+	ARENA_MAIN,
+	ARENA_NON_MAIN,
+	ARENA_OTHER, /* of another allocator */
+};
+
 enum filter_temporary {
 	TEMPORARY_HEAPTRACK, /* freed by the thread's very next call */
 	TEMPORARY_FREED,     /* freed at all */
@@ -72,6 +83,8 @@ enum filter_subject {
 	SUBJECT_SIZE,
 	SUBJECT_USABLE_SIZE,
 	SUBJECT_ADDRESS,
+	SUBJECT_MMAPED,
+	SUBJECT_ARENA,
 	SUBJECT_LIFETIME,
 	SUBJECT_THREAD,
 	SUBJECT_THREAD_NAME,

@@ -26,6 +26,19 @@ static const char *const temporary_words[] = {
 	NULL,
 };
 
+static const char *const mmaped_words[] = {
+	[MMAPED_YES] = "yes",
+	[MMAPED_NO] = "no",
+	NULL,
+};
+
+static const char *const arena_words[] = {
+	[ARENA_MAIN] = "main",
+	[ARENA_NON_MAIN] = "non_main",
+	[ARENA_OTHER] = "other",
+	NULL,
+};
+
 #define ROW(subject_, test_, kind_)                                            \
 	.subject = SUBJECT_##subject_, .test = TEST_##test_,                   \
 	.kind = KIND_##kind_
@@ -67,6 +80,12 @@ const struct filter_key filter_keys[] = {
 	  MIN(ADDRESS, NUMBER) },
 	{ "address_max", "NUMBER", "begins at this address or below",
 	  MAX(ADDRESS, NUMBER) },
+	{ "mmaped", "WORD", "yes: glibc gave it a map of its own; no",
+	  IS(MMAPED, WORD), .negated = "not_mmaped", .words = mmaped_words,
+	  .what = "an answer" },
+	{ "arena", "WORD", "of glibc: main, non_main; or other",
+	  IS(ARENA, WORD), .negated = "not_arena", .words = arena_words,
+	  .what = "an arena" },
 	{ "first_size_min", "BYTES", "first of its realloc chain: this or more",
 	  MIN(FIRST_SIZE, BYTES) },
 	{ "first_size_max", "BYTES", "first of its realloc chain: this or less",
@@ -172,14 +191,9 @@ const char *filter_key_refusal(const char *name)
 		const char *name;
 		const char *why;
 	} rows[] = {
-		{ "mmaped", "a trace does not hold whether the allocator took "
-			    "a block from mmap (glibc: blocks of "
-			    "M_MMAP_THRESHOLD, 128KiB, and more); size_min "
-			    "and address_min come near it" },
-		{ "arena", "a trace does not hold the arena of a block; "
-			   "thread and address_min come near it" },
-		{ "jemalloc", "a trace does not hold which allocator a block "
-			      "is from; library_regex comes near it" },
+		{ "jemalloc", "a trace does not tell allocators other than "
+			      "glibc's from one another; arena = other is all "
+			      "of them" },
 		{ "custom_filter", "there are no scripts here; filters are "
 				   "combined with use, use_any, not_use" },
 	};
@@ -372,6 +386,8 @@ static unsigned term_needs(const struct filter_term *term)
 	case SUBJECT_SIZE:
 	case SUBJECT_USABLE_SIZE:
 	case SUBJECT_ADDRESS:
+	case SUBJECT_MMAPED:
+	case SUBJECT_ARENA:
 	case SUBJECT_LIFETIME:
 	case SUBJECT_THREAD:
 	case SUBJECT_THREAD_NAME:

@@ -106,8 +106,11 @@ class Draw:
 
     def is_answerable(self, key):
         """Whether the trace has what the key is about."""
-        if bare(key).startswith("usable_size"):
+        if bare(key).startswith("usable_size") or bare(key) == "mmaped":
             return self.model.rows[0].usable is not None
+        if bare(key) == "arena":
+            return any(one["path"].endswith("/libmemprof.so")
+                       for one in self.model.modules)
         if bare(key) == "from_map":
             return self.model.maps.count > 0
         if bare(key) == "deallocation_backtraces":
@@ -265,6 +268,10 @@ class Draw:
             return self.random.choice(self.words.lifetimes)
         if key == "temporary":
             return self.random.choice(list(oracle.TEMPORARY))
+        if key == "mmaped":
+            return self.random.choice(list(oracle.MMAPED))
+        if key == "arena":
+            return self.random.choice(oracle.ARENAS)
         if key == "thread":
             return self.numbers(lambda one: one.thread, row)
         if key == "backtraces":

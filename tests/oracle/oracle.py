@@ -136,11 +136,13 @@ class Model:
               leave open (equal times) is not asked.
     markers:  {id: markers before it}, likewise; else there are none.
     maps:     rows of the mmaps JSON.
+    modules:  rows of the modules JSON.
     """
 
     def __init__(self, document, run_time, exact, orders=None, markers=None,
-                 maps=()):
+                 maps=(), modules=()):
         self.markers = markers or {}
+        self.modules = modules
         self.maps = Maps(maps)
         self.backtraces = document.get("backtraces")
         self.run_time = run_time
@@ -315,6 +317,34 @@ class Model:
             result["max_total_usage"] = sum(self.rows[one].size for one in alive)
             result["max_total_usage_first_seen_at"] = row.at if row else 0
         return result
+
+
+# --- what gave a block ----------------------------------------------------------
+
+def chunk(row):
+    """How glibc made it: "arena", "map" or None where another allocator did."""
+    if row.address % 16 or not row.usable:
+        return None
+    if row.usable % 16 == 8 and row.usable > 16:
+        return "arena"
+    if row.usable % 16 or (row.address + row.usable) % PAGE:
+        return None
+    place = row.address % PAGE
+    moved = row.call == "realloc" and place and row.usable >= 1 << 16
+    return "map" if place == 16 or row.call == "memalign" or moved else None
+
+
+def arena(model, row):
+    """Other arenas than the main one are where libraries are, far from the
+    program."""
+    if chunk(row) != "arena":
+        return "main" if chunk(row) else "other"
+    program, tracer = (
+        next(int(one["start"], 16) for one in model.modules if is_it(one))
+        for is_it in (lambda one: one["program"],
+                      lambda one: one["path"].endswith("/libmemprof.so")))
+    away = max(abs(program - tracer) // 2, 1 << 36)
+    return "main" if abs(row.address - tracer) > away else "non_main"
 
 
 # --- values, as docs/spec.md writes them ---------------------------------------
@@ -603,6 +633,9 @@ def key_thread_name(model, _, text):
 TEMPORARY = {"heaptrack": lambda row: row.temporary,
              "freed": lambda row: not row.is_leaked}
 
+MMAPED = {"yes": "map", "no": "arena"}
+ARENAS = ("main", "non_main", "other")
+
 KEYS = {
     "from": key_from,
     "to": key_to,
@@ -610,6 +643,8 @@ KEYS = {
     "alive_at_2": key_alive_at,
     "lifetime": key_lifetime,
     "temporary": lambda model, _, text: TEMPORARY[text],
+    "mmaped": lambda model, _, text: lambda row: chunk(row) == MMAPED[text],
+    "arena": lambda model, _, text: lambda row: arena(model, row) == text,
     "thread": number_key(lambda row: row.thread),
     "thread_name": key_thread_name,
     "marker": number_key(lambda row: row.marker),

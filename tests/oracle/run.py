@@ -342,8 +342,10 @@ class Trace:
                                self.path))
         head = load(report("--quiet", "--as", "summary", self.path))["head"]
         maps = load(report("--quiet", "--as", "mmaps", self.path))["mmaps"]
+        modules = load(report("--quiet", "--as", "modules", self.path))["modules"]
         self.model = oracle.Model(document, oracle.nanoseconds(head["run_time"]),
-                                  self.exact, self.orders, self.markers, maps)
+                                  self.exact, self.orders, self.markers, maps,
+                                  modules)
         self.check_head(head)
 
     def check_head(self, head):

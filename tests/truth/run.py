@@ -159,6 +159,24 @@ def test_stacks(work):
           "deallocation_timestamp" in freed[0], str(freed)[:400])
 
 
+def test_chunks(work):
+    """What glibc's headers say of its blocks, and what another allocator gave."""
+    ours = "&lifetime=only_leaked&function_regex=^truth_allocate"
+    program = compile_program(work, "chunks.c")
+    path, truth = trace(work, "chunks", [program, "aligned"])
+    check("chunks: of all kinds", all(truth[key] for key in truth
+                                      if "other" not in key), str(truth))
+    for query, count in truth.items():
+        found = report(path, query + ours, "groups").get("matched_count")
+        check(f"chunks: {query}", found == count, f"truth {count}, report {found}")
+    program = compile_program(work, "chunks.c", "-Wl,--no-as-needed",
+                              "-ljemalloc")
+    path, _ = trace(work, "jemalloc", [program])
+    every = report(path, ours[1:], "groups").get("matched_count")
+    other = report(path, "arena=other" + ours, "groups").get("matched_count")
+    check("chunks: jemalloc", every == other and every > 0, f"{other} of {every}")
+
+
 def test_running(work):
     """Threads that allocate as fast as they can while their trace is read."""
     program = compile_program(work, "../programs/sequence.c")
@@ -189,6 +207,7 @@ def main():
         test_pieces(work)
         test_handover(work)
         test_stacks(work)
+        test_chunks(work)
         test_running(work)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

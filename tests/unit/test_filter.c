@@ -14,6 +14,7 @@
 #include "report/core/arena.h"
 #include "report/core/diag.h"
 #include "report/core/vec.h"
+#include "report/event/event.h"
 #include "report/event/run.h"
 #include "report/event/stacks.h"
 #include "report/filter/filter.h"
@@ -359,6 +360,65 @@ static bool matches_two(const char *key, const char *value, const char *range,
 }
 
 /* Both edges of the range belong to it; allocated in it is asked as well. */
+/* Address, usable size and call of a block, as glibc makes them or another
+   allocator; the truth suite has real ones. */
+static void chunks_are_told_by_their_form(void **state)
+{
+	enum { FOREIGN, ARENA, MAPPED };
+	static const struct {
+		uint64_t addr, usable;
+		enum event_call call;
+		int is;
+	} blocks[] = {
+		{ 0x5010, 24, CALL_MALLOC, ARENA },
+		{ 0x5010, 104, CALL_MALLOC, ARENA },
+		{ 0x5ff0, 24, CALL_MEMALIGN, ARENA },
+		{ 0x5010, 8, CALL_MALLOC, FOREIGN },
+		{ 0x5010, 96, CALL_MALLOC, FOREIGN },
+		{ 0x5010, 0, CALL_MALLOC, FOREIGN },
+		{ 0x5018, 24, CALL_MALLOC, FOREIGN },
+		{ 0x5010, 0x21ff0, CALL_MALLOC, MAPPED },
+		{ 0x5010, 0x21ff0, CALL_REALLOC, MAPPED },
+		{ 0x5000, 0x22000, CALL_MALLOC, FOREIGN },
+		{ 0x5000, 0x22000, CALL_MEMALIGN, MAPPED },
+		{ 0x5400, 0x21c00, CALL_MEMALIGN, MAPPED },
+		{ 0x5400, 0x21c00, CALL_REALLOC, MAPPED },
+		{ 0x5400, 0x21c00, CALL_MALLOC, FOREIGN },
+		{ 0x5800, 0x1800, CALL_REALLOC, FOREIGN },
+	};
+	struct module modules[2] = {
+		{ .start = 0x5000, .is_program = true },
+		{ .start = UINT64_C(1) << 46, .is_tracer = true },
+	};
+	struct run run = ten_seconds;
+	struct record record = record_at(2000, RECORD_NEVER);
+
+	(void)state;
+	run.has_usable = true;
+	run.modules.items = modules;
+	run.modules.count = 2;
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		int is = blocks[i].is;
+
+		record.addr = blocks[i].addr;
+		record.usable = blocks[i].usable;
+		record.call = (uint8_t)blocks[i].call;
+		assert_int_equal(matches_in(&run, "mmaped", "yes", &record),
+				 is == MAPPED);
+		assert_int_equal(matches_in(&run, "not_mmaped", "no", &record),
+				 is != ARENA);
+		assert_int_equal(matches_in(&run, "arena", "main", &record),
+				 is != FOREIGN);
+		assert_int_equal(matches_in(&run, "arena", "other", &record),
+				 is == FOREIGN);
+		record.addr += UINT64_C(1) << 45;
+		assert_int_equal(matches_in(&run, "arena", "non_main", &record),
+				 is == ARENA);
+		assert_int_equal(matches_in(&run, "arena", "main", &record),
+				 is == MAPPED);
+	}
+}
+
 static void freed_in_range(void **state)
 {
 	static const char within[] = "only_deallocated_in_current_range";
@@ -1068,6 +1128,7 @@ int main(void)
 		cmocka_unit_test(bounds_are_inclusive),
 		cmocka_unit_test(leaked_blocks_have_an_age),
 		cmocka_unit_test(usable_sizes_must_be_known),
+		cmocka_unit_test(chunks_are_told_by_their_form),
 		cmocka_unit_test(freed_in_range),
 		cmocka_unit_test(temporary_has_two_meanings),
 		cmocka_unit_test(lists_pass_any_of_their_numbers),

@@ -639,14 +639,13 @@ static void keys_of_filters_are_filter_keys(void **state)
 		"a.ini:3: group_leaked_allocations_min = 50.5% is greater "
 		"than group_leaked_allocations_max = 50.49%: no allocation "
 		"could pass");
-	refuses("[view a]\nmmaped = yes\n",
-		"a.ini:2: there is no key mmaped: a trace does not hold "
-		"whether the allocator took a block from mmap (glibc: blocks "
-		"of M_MMAP_THRESHOLD, 128KiB, and more); size_min and "
-		"address_min come near it");
-	refuses("[filter a]\narena = main\n",
-		"a.ini:2: there is no key arena: a trace does not hold the "
-		"arena of a block; thread and address_min come near it");
+	refuses("[view a]\nmmaped = true\n",
+		"a.ini:2: mmaped: \"true\" is not an answer; allowed: yes, "
+		"no");
+	refuses("[filter a]\njemalloc = yes\n",
+		"a.ini:2: there is no key jemalloc: a trace does not tell "
+		"allocators other than glibc's from one another; arena = other "
+		"is all of them");
 	refuses("[filter a]\nfrom_map = a\n",
 		"a.ini:2: from_map: \"a\" is not a number; allowed: whole "
 		"numbers with commas between them (3, 17)");
@@ -820,10 +819,13 @@ static void bad_queries_are_refused(void **state)
 	refuses_query("cost=count", "--view: cost does not apply to "
 				    "allocations; it does to: flamegraph, "
 				    "folded, tree");
-	refuses_query("arena=main",
-		      "--view: there is no key arena: a trace does not hold "
-		      "the arena of a block; thread and address_min come near "
-		      "it");
+	refuses_query("arena=heap",
+		      "--view: arena: \"heap\" is not an arena; allowed: "
+		      "main, non_main, other");
+	refuses_query("custom_filter=1",
+		      "--view: there is no key custom_filter: there are no "
+		      "scripts here; filters are combined with use, use_any, "
+		      "not_use");
 	refuses_query("lifetime", "--view: \"lifetime\" has no value; "
 				  "allowed: KEY=VALUE&KEY=VALUE");
 	refuses_query("count=", "--view: count has no value; allowed: count = "
