@@ -8,13 +8,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define ZSTD_STATIC_LINKING_ONLY
-#include <zstd.h>
-
 #include "tracer/buffer.h"
 #include "tracer/clock.h"
 #include "tracer/columns.h"
 #include "tracer/compiler.h"
+#include "tracer/context.h"
 #include "tracer/cull.h"
 #include "tracer/cull_stamps.h"
 #include "tracer/encode.h"
@@ -22,48 +20,16 @@
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/piece.h"
-#include "tracer/pool.h"
-#include "tracer/seal.h"
+#include "tracer/plain.h"
 #include "tracer/tls.h"
 #include "tracer/trace_file.h"
 
 enum {
-	CONTEXT_COUNT = 5, /* the first is the helper's */
-	COMPRESS_LEVEL = 1,
-	COMPRESS_MIN = 512, /* shorter payloads are stored as they are */
-	COLUMNS_PAYLOAD_MAX = 2 << 20, /* twice what the buffers hold */
-	CULLED_PAYLOAD_MAX = 4 << 20,  /* the same and what CULLED may take */
-	LOST_BYTES = 24,    /* payload of a LOST chunk */
+	LOST_BYTES = 24, /* payload of a LOST chunk */
 	NS_PER_MS = 1000000,
 };
 
-_Static_assert(sizeof(struct trace_chunk_header) == 72, "no padding");
 _Static_assert(sizeof(struct trace_preamble) == 32, "no padding");
-_Static_assert((int)CHUNK_PAYLOAD_MAX <= (int)COLUMNS_PAYLOAD_MAX &&
-		       (int)CHUNK_FILE_MAX <= (int)COLUMNS_PAYLOAD_MAX,
-	       "one output buffer for all");
-
-/**
- * struct context - what one compressing thread needs
- * @lock:      held by the thread that is compressing
- * @cctx:      lives in @workspace
- * @workspace: from the pool, never given back
- * @out:       header and compressed payload
- * @out_cap:   bytes at @out
- * @columns:   for events
- * @cull:      for those that are left out; NULL where none are
- */
-struct context {
-	struct spinlock lock;
-	ZSTD_CCtx *cctx;
-	void *workspace;
-	uint8_t *out;
-	size_t out_cap;
-	struct columns *columns;
-	struct cull *cull;
-};
-
-static struct context contexts[CONTEXT_COUNT];
 
 /* Events that could not be written; @pending ones are not in a LOST chunk,
    @silent ones not on the log: the helper has none. */
@@ -105,123 +71,6 @@ uint64_t chunk_event_count(uint32_t piece)
 	return event_counts[piece & 1];
 }
 
-/* Safety: the context is held.  Return: 0 or -ENOMEM. */
-static int context_prepare(struct context *ctx)
-{
-	size_t bytes = ZSTD_estimateCCtxSize(COMPRESS_LEVEL);
-	size_t out_cap =
-	    sizeof(struct trace_chunk_header) +
-	    ZSTD_compressBound(cull_stamps ? CULLED_PAYLOAD_MAX
-					   : COLUMNS_PAYLOAD_MAX);
-
-	out_cap = (out_cap + 63) & ~(size_t)63;
-	if (ctx->cctx)
-		return 0;
-	if (!ctx->workspace)
-		ctx->workspace = pool_map(bytes + out_cap);
-	if (!ctx->workspace)
-		return -ENOMEM;
-	ctx->out = (uint8_t *)ctx->workspace + bytes;
-	ctx->out_cap = out_cap;
-	ctx->cctx = ZSTD_initStaticCCtx(ctx->workspace, bytes);
-	return ctx->cctx ? 0 : -ENOMEM;
-}
-
-/* Safety: as above.  Return: the same. */
-static int context_prepare_columns(struct context *ctx)
-{
-	if (!ctx->columns)
-		ctx->columns = pool_map(columns_bytes());
-	if (cull_stamps && !ctx->cull)
-		ctx->cull = pool_map(cull_bytes());
-	return ctx->columns ? 0 : -ENOMEM;
-}
-
-/* Safety: signals blocked.  Return: a context that nobody else has. */
-static struct context *context_take(void)
-{
-	if (tls.is_helper)
-		return &contexts[0];
-	for (;;) {
-		for (size_t i = 1; i < CONTEXT_COUNT; i++)
-			if (spinlock_try(&contexts[i].lock))
-				return &contexts[i];
-		sys_sched_yield();
-	}
-}
-
-/**
- * struct payload - what a chunk holds, in parts
- */
-struct payload {
-	const uint8_t *const *parts;
-	const size_t *lens;
-	size_t count;
-	size_t len;
-};
-
-/*
- * Each part gets blocks of its own, and with them statistics of its own.
- * Safety: context held.  Return: bytes, or a zstd error.
- */
-static size_t compress(struct context *ctx, const struct payload *payload,
-		       uint8_t *dst, size_t cap)
-{
-	size_t done = 0, n = ZSTD_compressBegin(ctx->cctx, COMPRESS_LEVEL);
-
-	for (size_t i = 0; i < payload->count && !ZSTD_isError(n); i++) {
-		bool is_last = i + 1 == payload->count;
-
-		n = (is_last ? ZSTD_compressEnd : ZSTD_compressContinue)(
-		    ctx->cctx, dst + done, cap - done, payload->parts[i],
-		    payload->lens[i]);
-		done += ZSTD_isError(n) ? 0 : n;
-	}
-	return ZSTD_isError(n) ? n : done;
-}
-
-/* Safety: context held.  Return: bytes stored after the header's place, 0
-   when there is no room. */
-static size_t store_payload(struct context *ctx, const struct payload *payload,
-			    uint16_t *ret_flags)
-{
-	uint8_t *dst = ctx->out + sizeof(struct trace_chunk_header);
-	size_t cap = ctx->out_cap - sizeof(struct trace_chunk_header);
-	size_t stored;
-
-	*ret_flags = 0;
-	if (payload->len >= COMPRESS_MIN) {
-		stored = compress(ctx, payload, dst, cap);
-		if (!ZSTD_isError(stored) && stored < payload->len) {
-			*ret_flags = TRACE_CHUNK_ZSTD;
-			return stored;
-		}
-	}
-	if (payload->len > cap)
-		return 0;
-	for (size_t i = 0; i < payload->count; i++) {
-		memcpy(dst, payload->parts[i], payload->lens[i]);
-		dst += payload->lens[i];
-	}
-	return payload->len;
-}
-
-/* Safety: context held.  Completes @head, puts all into ctx->out.  Return: 0 or
-   -errno. */
-static int seal_with(struct context *ctx, struct trace_chunk_header *head,
-		     const struct payload *payload, size_t *ret_len)
-{
-	size_t stored = store_payload(ctx, payload, &head->flags);
-
-	if (!stored && payload->len)
-		return -EMSGSIZE;
-	head->raw_len = (uint32_t)payload->len;
-	chunk_seal(head, ctx->out + sizeof(*head), stored);
-	memcpy(ctx->out, head, sizeof(*head));
-	*ret_len = sizeof(*head) + stored;
-	return 0;
-}
-
 /* Safety: context held.  Appends to the pieces [@first, @end).  Return: 0 or
    -errno. */
 static int write_record(struct context *ctx, const struct chunk *chunk,
@@ -236,7 +85,7 @@ static int write_record(struct context *ctx, const struct chunk *chunk,
 	const uint8_t *part = chunk->payload;
 	struct payload payload = {&part, &chunk->len, 1, chunk->len};
 	size_t len;
-	int err = seal_with(ctx, &head, &payload, &len);
+	int err = context_seal(ctx, &head, &payload, &len);
 
 	if (err)
 		return err;
@@ -303,34 +152,34 @@ static void report_pending(struct context *ctx)
 	live_set_lost(TRACE_LOST_WRITE, lost.pending);
 }
 
-/* Safety: signals blocked.  Takes a context that can write; what was lost
-   before is told first.  Return: 0 or -errno; give it back either way. */
-static int open_context(struct context **ret)
+/* Safety: signals blocked.  As context_take(); what was lost before is told
+   first. */
+static struct context *open_context(void)
 {
-	int err;
+	struct context *ctx = context_take();
 
-	*ret = context_take();
-	err = context_prepare(*ret);
-	if (err == 0 && lost.pending)
-		report_pending(*ret);
-	return err;
+	if (ctx && lost.pending)
+		report_pending(ctx);
+	return ctx;
 }
 
-/* Safety: by who took it. */
-static void close_context(struct context *ctx)
+bool chunk_prepare(void)
 {
-	spinlock_give(&ctx->lock);
+	struct context *ctx = context_take();
+
+	context_give(ctx);
+	return ctx != NULL;
 }
 
 int chunk_write(const struct chunk *chunk)
 {
-	struct context *ctx;
-	int err = open_context(&ctx);
+	struct context *ctx = open_context();
+	int err = -ENOMEM;
 
-	if (err == 0)
+	if (ctx)
 		err = write_record(ctx, chunk, open_pieces.first,
 				   open_pieces.end);
-	close_context(ctx);
+	context_give(ctx);
 	if (err)
 		count_lost(0, err);
 	return err;
@@ -339,11 +188,11 @@ int chunk_write(const struct chunk *chunk)
 int chunk_write_in(uint32_t piece, const struct chunk *chunk)
 {
 	struct context *ctx = context_take();
-	int err = context_prepare(ctx);
+	int err = -ENOMEM;
 
-	if (err == 0)
+	if (ctx)
 		err = write_record(ctx, chunk, piece, piece + 1);
-	close_context(ctx);
+	context_give(ctx);
 	return err;
 }
 
@@ -439,29 +288,84 @@ static int write_columns(struct context *ctx, const struct chain *chain,
 
 	for (size_t i = 0; i < payload.count; i++)
 		payload.len += payload.lens[i];
-	err = seal_with(ctx, &head, &payload, &len);
+	err = context_seal(ctx, &head, &payload, &len);
 	return err ? err : trace_file_append(slot->piece, ctx->out, len);
+}
+
+/* Safety: context held.  The one buffer.  Return: 0 or -errno. */
+static int write_plain(struct context *ctx, const struct buffer *buffer,
+		       uint32_t *ret_count)
+{
+	const struct trace_live_slot *slot = buffer->slot;
+	struct columns_input input = get_input(buffer);
+	const uint8_t *part = ctx->plain->bytes;
+	struct plain_output out;
+	struct trace_chunk_header head;
+	size_t len;
+	int err;
+
+	plain_code(ctx->plain, &input, &out);
+	*ret_count = out.event_count;
+	head = (struct trace_chunk_header){
+	    .type = TRACE_CHUNK_EVENTS,
+	    .thread = slot->thread,
+	    .first_tick = out.first_tick,
+	    .last_tick = out.last_tick,
+	    .event_count = out.event_count,
+	    .sequence = slot->sequence,
+	};
+	err = context_seal(ctx, &head,
+			&(struct payload){&part, &out.len, 1, out.len}, &len);
+	return err ? err : trace_file_append(slot->piece, ctx->out, len);
+}
+
+/* Safety: context held.  Chunks of one buffer each, for want of memory. */
+static COLD void write_all_plain(struct context *ctx, const struct chain *chain)
+{
+	for (const struct buffer *b = chain->first; b; b = b->next) {
+		uint32_t count;
+		int err = write_plain(ctx, b, &count);
+
+		event_counts[chain_piece(chain) & 1] += count;
+		if (err)
+			count_lost(count, err);
+	}
+}
+
+/* Safety: as chunk_write_chain().  All its events are lost. */
+static COLD void lose(const struct chain *chain)
+{
+	uint32_t count = count_events(chain);
+
+	event_counts[chain_piece(chain) & 1] += count;
+	count_lost(count, -ENOMEM);
+}
+
+/* Safety: context held, with columns. */
+static void write_coded(struct context *ctx, const struct chain *chain)
+{
+	struct columns_output out = {0};
+	uint32_t culled = code_chain(ctx, chain, &out);
+	int err = write_columns(ctx, chain, &out, culled);
+
+	event_counts[chain_piece(chain) & 1] += out.event_count + culled;
+	if (err)
+		count_lost(out.event_count + culled, err);
 }
 
 void chunk_write_chain(const struct chain *chain)
 {
-	struct columns_output out = {0};
-	struct context *ctx;
-	uint32_t culled = 0;
-	int err = open_context(&ctx);
+	struct context *ctx = open_context();
 
-	if (err == 0)
-		err = context_prepare_columns(ctx);
-	if (err == 0) {
-		culled = code_chain(ctx, chain, &out);
-		err = write_columns(ctx, chain, &out, culled);
-	} else {
-		out.event_count = count_events(chain);
+	if (UNLIKELY(!ctx)) {
+		lose(chain);
+		return;
 	}
-	event_counts[chain_piece(chain) & 1] += out.event_count + culled;
-	close_context(ctx);
-	if (err)
-		count_lost(out.event_count + culled, err);
+	if (LIKELY(context_has_columns(ctx)))
+		write_coded(ctx, chain);
+	else
+		write_all_plain(ctx, chain);
+	context_give(ctx);
 }
 
 int chunk_write_preamble(uint32_t piece, uint64_t trace_id)
@@ -498,19 +402,13 @@ void chunk_add_piece(uint32_t piece)
 void chunk_drop_piece(uint32_t piece)
 {
 	open_pieces.first = piece + 1;
-	for (size_t i = 1; i < CONTEXT_COUNT; i++) {
-		spinlock_take(&contexts[i].lock);
-		spinlock_give(&contexts[i].lock);
-	}
+	context_wait_all();
 }
 
 /* The parent's threads may have been compressing. */
 void chunk_forget_all(void)
 {
-	for (size_t i = 0; i < CONTEXT_COUNT; i++) {
-		contexts[i].lock = (struct spinlock){0};
-		contexts[i].cctx = NULL;
-	}
+	context_forget_all();
 	open_pieces.first = open_pieces.end = 0;
 	lost.total = lost.pending = 0;
 }

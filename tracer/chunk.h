@@ -3,6 +3,7 @@
 #ifndef TRACER_CHUNK_H
 #define TRACER_CHUNK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,11 @@ int chunk_write_in(uint32_t piece, const struct chunk *chunk);
  * Safety: as chunk_write(), and in the helper.
  */
 void chunk_write_chain(const struct chain *chain);
+
+/* Obtains what the calling thread, or the helper, needs to write chunks, so
+   that it will not lack it later.  Safety: as above.  Return: whether there
+   is memory. */
+bool chunk_prepare(void);
 
 /* Puts on the log what the helper could not write.  Safety: as above. */
 void chunk_report_lost(void);

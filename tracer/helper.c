@@ -174,6 +174,8 @@ static void helper_main(void)
 	bool idle = false;
 
 	tls.is_helper = true;
+	if (!chunk_prepare())
+		leave();
 	close_files();
 	watch_parent();
 	atomic_store(&helper.ready, true);
@@ -274,7 +276,7 @@ static void start(void)
 	int pid = -ENOMEM;
 
 	helper.phase = HELPER_NEVER;
-	if (!options.helper || awaits_first_child() ||
+	if (!options.helper || pool_is_scarce || awaits_first_child() ||
 	    (!has_other_processor() && !options.duration_ns))
 		return;
 	helper.parent = state_page->pid;

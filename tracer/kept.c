@@ -11,10 +11,6 @@
 #include "tracer/sys.h"
 #include "tracer/trace_file.h"
 
-enum {
-	PART_BYTES = CHUNK_FILE_MAX - KEPT_HEAD_MAX,
-};
-
 /* Safety: system calls.  Return: bytes read, fewer at the end; or -errno. */
 static ssize_t read_at(int fd, uint8_t *p, size_t len, uint64_t off)
 {
@@ -43,19 +39,19 @@ static bool has_more(int fd, uint64_t off)
 	return read_at(fd, &byte, 1, off) == 1;
 }
 
-/* Safety: as kept_write().  @payload has room for CHUNK_FILE_MAX.  Return: as
+/* Safety: as kept_write().  @payload has room for @cap bytes.  Return: as
    kept_write(). */
-static int write_parts(uint8_t *payload, const struct kept *what, int fd,
-			uint64_t off, uint64_t most)
+static int write_parts(uint8_t *payload, size_t cap, const struct kept *what,
+		       int fd, uint64_t off, uint64_t most)
 {
 	size_t head = (size_t)(kept_put_head(payload, what, 0, 0) - payload);
+	size_t part = cap - KEPT_HEAD_MAX;
 	uint64_t done = 0;
 	uint32_t flags = 0;
 	int err = 0;
 
 	while (!err && !(flags & TRACE_FILE_LAST)) {
-		size_t want = most - done < PART_BYTES ? (size_t)(most - done)
-							: PART_BYTES;
+		size_t want = most - done < part ? (size_t)(most - done) : part;
 		ssize_t n = read_at(fd, payload + head, want, off + done);
 
 		if (n < 0 && !done)
@@ -81,13 +77,14 @@ static int write_parts(uint8_t *payload, const struct kept *what, int fd,
 
 int kept_write(const struct kept *what, int fd, uint64_t off, uint64_t most)
 {
-	uint8_t *payload = pool_map(CHUNK_FILE_MAX);
+	size_t cap = pool_is_scarce ? CHUNK_PAYLOAD_MAX : CHUNK_FILE_MAX;
+	uint8_t *payload = pool_map(cap);
 	int err;
 
 	if (!payload)
 		return -ENOMEM;
-	err = write_parts(payload, what, fd, off, most);
-	pool_unmap(payload, CHUNK_FILE_MAX);
+	err = write_parts(payload, cap, what, fd, off, most);
+	pool_unmap(payload, cap);
 	return err;
 }
 

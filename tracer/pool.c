@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/pool.h"
 
+#include <stdint.h>
 #include <sys/prctl.h>
 
 #include "tracer/sys.h"
@@ -9,6 +10,19 @@
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
+
+/* Sixteen times and more of what the tracer takes at ease. */
+#define SCARCE_BYTES (UINT64_C(1) << 30)
+
+bool pool_is_scarce;
+
+void pool_init(void)
+{
+	struct rlimit lim;
+
+	pool_is_scarce = sys_getrlimit(RLIMIT_AS, &lim) == 0 &&
+			 lim.rlim_cur < SCARCE_BYTES;
+}
 
 void *pool_map(size_t bytes)
 {

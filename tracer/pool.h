@@ -9,6 +9,7 @@
 #ifndef TRACER_POOL_H
 #define TRACER_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -27,5 +28,14 @@ void *pool_map(size_t bytes);
 
 /* Safety: as pool_map().  @p may be NULL; @bytes as given to pool_map(). */
 void pool_unmap(void *p, size_t bytes);
+
+/*
+ * The program may use so little address space (RLIMIT_AS) that the tracer, too,
+ * has to do with little: it is slower then, and the trace longer.
+ */
+extern bool pool_is_scarce;
+
+/* Settles that.  Safety: once, before start-up completes; system call. */
+void pool_init(void);
 
 #endif /* TRACER_POOL_H */

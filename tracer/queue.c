@@ -8,6 +8,7 @@
 #include "tracer/columns.h"
 #include "tracer/compiler.h"
 #include "tracer/helper.h"
+#include "tracer/pool.h"
 #include "tracer/smaps.h"
 #include "tracer/tls.h"
 
@@ -101,7 +102,8 @@ bool queue_is_due(const struct chain *chain)
 {
 	int waiting = atomic_fetch_add(&queue.waiting, 1) + 1;
 
-	return chain->count >= CHAIN_MAX || waiting > WAITING_EARLY;
+	return chain->count >= CHAIN_MAX || waiting > WAITING_EARLY ||
+	       pool_is_scarce;
 }
 
 void queue_take(struct chain *ret)

@@ -124,6 +124,7 @@ static bool start_trace(void)
 	struct program_start start = program_start_get();
 
 	options_read(start.envp);
+	pool_init();
 	if (options.zero_memory)
 		zero_install();
 	if (!options.output[0])

@@ -12,7 +12,7 @@ build_cxx() { "$CXX" -std=c++17 -fsized-deallocation -O1 -g -Wall -Wextra -fno-b
 
 for name in basic handover ending deep descriptors limits interrupted \
     counted reload c_host storm contexts failing_exec steps beside sequence \
-    many_threads pairs; do
+    many_threads pairs spare; do
   build_c -o "$out/$name" "$src/$name.c" -ldl
 done
 build_cxx -o "$out/operators" "$src/operators.cpp"

@@ -299,6 +299,38 @@ def names_that_are_no_files():
 
 
 @test
+def little_address_space():
+    """Not much more than the program itself needs, and nothing is lost."""
+    plain = Run(["spare"], traced=False)
+    peak, = (int(line.split()[1]) for line in plain.truth)
+    limit = (peak << 10) + (16 << 20)
+    made = [base + i % 1000 for base in range(1000, 5000, 1000)
+            for i in range(3000)]
+    for argv, settings, record in (
+            (["spare"], {}, False), (["spare", "kill"], {}, True),
+            (["spare"], {"CULL_TEMPORARY_ALLOCATIONS": "1"}, False),
+            (["spare"], {"WRITE_BINARIES_TO_OUTPUT": "1"}, False)):
+        env = {"MEMORY_PROFILER_" + k: v for k, v in settings.items()}
+        run = Run(argv, env=env, record=record, options=["-q"],
+                  address_space=limit)
+        check_equal((run.status, run.stdout, run.stderr),
+                    (-signal.SIGKILL if record else plain.status, plain.stdout,
+                     b""), (argv, settings))
+        check_equal((run.trace.damaged, run.trace.lost), (0, []))
+        check_equal(len(run.trace.ends), 1)
+        run.clean_order()
+        events = {}
+        for ev in run.trace.events:
+            if ev.kind == "malloc":
+                events.setdefault(tuple(ev.stack), []).append(ev)
+        check_equal(sorted(ev.size for alike in events.values() for ev in alike
+                           if names(run, alike[0])[:2] == ["make", "work"]),
+                    sorted(made))
+        run.no_live_file()
+        run.done()
+
+
+@test
 def signals_inside_the_tracer():
     run = Run(["interrupted"], keep_stacks=False)
     check_equal(run.status, 0)

@@ -7,6 +7,7 @@ names of tests, or none for all.
 import bisect
 import copy
 import os
+import resource
 import shutil
 import struct
 import subprocess
@@ -51,7 +52,8 @@ class Run:
     """One traced run: status, output, truth and trace."""
 
     def __init__(self, argv, env=None, record=False, options=(), traced=True,
-                 keep_stacks=True, output=None, preload=(), must_trace=True):
+                 keep_stacks=True, output=None, preload=(), must_trace=True,
+                 address_space=None):
         self.dir = tempfile.mkdtemp(prefix="memprof-test-")
         self.path = output or os.path.join(self.dir, "trace.dat")
         if not os.path.isabs(argv[0]) and "/" not in argv[0]:
@@ -76,7 +78,11 @@ class Run:
             full["MEMORY_PROFILER_OUTPUT"] = self.path
         p = subprocess.Popen(argv, env=full, pass_fds=[writer],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             cwd=self.dir)
+                             cwd=self.dir,
+                             preexec_fn=address_space and (
+                                 lambda: resource.setrlimit(
+                                     resource.RLIMIT_AS,
+                                     (address_space, address_space))))
         os.close(writer)
         self.pid = p.pid
         self.stdout, self.stderr = p.communicate(timeout=PATIENCE)

@@ -5,9 +5,14 @@
  */
 #include "tests/lib/unit.h"
 
+#include "report/core/module.h"
+#include "report/event/stacks.h"
+#include "report/input/cursor.h"
+#include "report/input/decoder.h"
 #include "tests/lib/random.h"
 #include "tracer/columns_record.h"
 #include "tracer/columns.h"
+#include "tracer/plain.h"
 #include "tracer/record/walk.h"
 #include "tracer/trace_format.h"
 
@@ -16,6 +21,9 @@ enum {
 	WORDS = 16 * RECORDS,
 	ROUNDS = 4000,
 	FIRST_TICK = 1000000,
+	TIME_SHIFT = 0,
+	ITEMS = 2 * RECORDS + 2, /* a realloc is two events */
+	PAYLOAD_MAX = 1 << 20,
 };
 
 /**
@@ -102,7 +110,7 @@ static struct columns_output code(const struct columns_input *input)
 	if (!columns)
 		columns = calloc(1, columns_bytes());
 	assert_non_null(columns);
-	columns_begin(columns, 5);
+	columns_begin(columns, TIME_SHIFT);
 	columns_add(columns, input);
 	columns_end(columns, &out);
 	return out;
@@ -243,6 +251,131 @@ static void test_damaged(void **state)
 	}
 }
 
+/**
+ * struct reader - reads what was coded
+ */
+struct reader {
+	struct stacks stacks;
+	struct module_map modules;
+	struct interner interner;
+	uint8_t payload[PAYLOAD_MAX + CURSOR_SLACK];
+	size_t len;
+	struct event items[ITEMS];
+};
+
+static struct reader *reader_new(void)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+
+	assert_non_null(reader);
+	assert_int_equal(stacks_init(&reader->stacks), 0);
+	module_map_build(&reader->modules, NULL, 0);
+	assert_int_equal(interner_init(&reader->interner, &reader->stacks,
+				       &reader->modules),
+			 0);
+	return reader;
+}
+
+static void reader_free(struct reader *reader)
+{
+	interner_done(&reader->interner);
+	stacks_done(&reader->stacks);
+	free(reader);
+}
+
+static void reader_add(struct reader *reader, const uint8_t *part, size_t len)
+{
+	assert_true(len <= PAYLOAD_MAX - reader->len);
+	memcpy(reader->payload + reader->len, part, len);
+	reader->len += len;
+}
+
+/* Return: events of the payload, which is forgotten. */
+static size_t reader_decode(struct reader *reader,
+			    const struct event_coding *coding,
+			    uint64_t first_tick)
+{
+	struct event_decoder *decoder =
+	    event_decoder_new(coding, &reader->interner);
+	size_t count;
+
+	assert_non_null(decoder);
+	decoder->limit = UINT64_MAX;
+	memset(reader->items, 0, sizeof(reader->items));
+	memset(reader->payload + reader->len, 0, CURSOR_SLACK);
+	assert_int_equal(event_decoder_start(decoder, reader->payload,
+					     reader->len, first_tick),
+			 0);
+	assert_int_equal(event_decode(decoder, reader->items, ITEMS, &count),
+			 EVENT_DECODE_END);
+	if (decoder->problem)
+		fail_msg("%s: %s", coding->name, decoder->problem);
+	event_decoder_free(decoder);
+	reader->len = 0;
+	return count;
+}
+
+/* Both codings of a buffer, from any record on, say the same. */
+static void test_plain(void **state)
+{
+	static struct event items[ITEMS];
+	static struct plain plain;
+	static struct buffer b;
+	struct reader *reader = reader_new();
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		fill(&b, seed);
+		for (size_t i = 0; i < b.count; i += seed) {
+			struct columns_input input = input_of(&b, b.starts[i]);
+			struct columns_output columns = code(&input);
+			struct plain_output out;
+			size_t count;
+
+			for (size_t n = 0; n < columns.part_count; n++)
+				reader_add(reader, columns.parts[n],
+					   columns.lens[n]);
+			count = reader_decode(reader, &columns_coding,
+					      columns.first_tick);
+			memcpy(items, reader->items, sizeof(items));
+			plain_code(&plain, &input, &out);
+			assert_int_equal(out.event_count, columns.event_count);
+			assert_int_equal(out.first_tick, columns.first_tick);
+			assert_int_equal(out.last_tick, columns.last_tick);
+			reader_add(reader, plain.bytes, out.len);
+			assert_int_equal(reader_decode(reader, &events_coding,
+						       out.first_tick),
+					 count);
+			assert_memory_equal(items, reader->items,
+					    sizeof(items));
+		}
+	}
+	reader_free(reader);
+}
+
+/* The sanitizer watches the bounds. */
+static void test_plain_damaged(void **state)
+{
+	static struct buffer b;
+	struct plain *plain = malloc(sizeof(*plain));
+	struct random random = { 3 };
+
+	(void)state;
+	assert_non_null(plain);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct columns_input input;
+		struct plain_output out;
+
+		fill(&b, (uint64_t)round);
+		damage(&b, &random);
+		input = input_of(&b, b.starts[random_below(&random, 40)]);
+		plain_code(plain, &input, &out);
+		assert_true(out.len <= sizeof(plain->bytes));
+		assert_true(out.event_count <= columns_count(&input));
+	}
+	free(plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +383,8 @@ int main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_plain_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
