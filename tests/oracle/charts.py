@@ -14,6 +14,7 @@ import json
 import re
 
 import oracle
+import pictures
 
 # --- classes -------------------------------------------------------------------
 
@@ -236,5 +237,7 @@ def csv_difference(model, rows, text):
 CHARTS = {"sizes.json": sizes_difference,
           "lifetimes.json": lifetimes_difference,
           "timeline.json": timeline_difference,
-          "folded": folded_difference}
+          "folded": folded_difference,
+          **pictures.PICTURES}
+TREES = ("folded", *pictures.PICTURES)
 TABLES = {"allocations.csv": "allocations", "groups.csv": "groups"}

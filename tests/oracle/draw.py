@@ -361,7 +361,7 @@ class Draw:
         view.settings += self.order()
         view.more = tuple(one for one in (*charts.CHARTS, *charts.TABLES)
                           if self.random.random() < 0.2)
-        if "folded" in view.more:
+        if any(one in view.more for one in charts.TREES):
             view.settings += self.tree()
         return view
 

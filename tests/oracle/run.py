@@ -93,6 +93,9 @@ def group_figures():
 
 GROUP_FIGURES = group_figures()
 
+# Of artifacts whose files are not called as they are.
+SUFFIXES = {"tree": "tree.txt", "flamegraph": "flamegraph.svg"}
+
 # --- memprof-report ------------------------------------------------------------
 
 
@@ -142,6 +145,7 @@ def ask(path, views):
         result = {}
         for name, view in views:
             def read(suffix, name=name):
+                suffix = SUFFIXES.get(suffix, suffix)
                 return pathlib.Path(out, f"{name}.{suffix}").read_bytes()
             result[name] = (load(read("allocations.json")),
                             load(read("groups.json")),

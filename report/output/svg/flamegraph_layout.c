@@ -268,7 +268,7 @@ static bool settle_fates(struct layout_work *work, struct flame_layout *ret)
 /* Collects the drawn nodes in preorder.  Return: whether memory sufficed. */
 static bool collect_boxes(struct layout_work *work, struct flame_layout *ret)
 {
-	double scale = work->root_cost ? 1 / (double)work->root_cost : 0;
+	double whole = work->root_cost ? (double)work->root_cost : 1;
 
 	work->pending.count = 0;
 	if (!node_push(&work->pending, 0))
@@ -285,8 +285,8 @@ static bool collect_boxes(struct layout_work *work, struct flame_layout *ret)
 		ret->boxes[ret->count++] = (struct flame_box){
 			.node = i,
 			.depth = place->depth,
-			.left = (double)place->left * scale,
-			.width = i ? (double)flame_cost(work->tree, i) * scale
+			.left = (double)place->left / whole,
+			.width = i ? (double)flame_cost(work->tree, i) / whole
 				   : 1,
 		};
 		if (place->depth >= ret->rows)
