@@ -19,16 +19,6 @@ static bool wants(const struct spec_view *view, enum artifact_subject subject)
 	return false;
 }
 
-/* Pages show the functions of what is written by lines, too. */
-static bool is_needed(const struct spec_view *view, bool by_line, bool for_pages)
-{
-	bool lines = wants(view, SUBJECT_LINES);
-
-	if (by_line)
-		return lines;
-	return wants(view, SUBJECT_FUNCTIONS) || (lines && for_pages);
-}
-
 static int finish(void *context, struct diag *diag)
 {
 	struct view_tree *tree = context;
@@ -41,25 +31,36 @@ static int finish(void *context, struct diag *diag)
 	return status;
 }
 
+/* Pages show the functions of what is written by lines, too. */
+static int begin(struct trees *trees, const struct pipeline *pipeline,
+		 size_t index, bool has_pages)
+{
+	const struct spec_view *view = &pipeline->spec->views[index];
+	bool lines = wants(view, SUBJECT_LINES);
+	bool functions = wants(view, SUBJECT_FUNCTIONS) ||
+			 (lines && has_pages);
+
+	if (!lines && !functions)
+		return 0;
+	return view_tree_begin(&trees->items[index], pipeline->views[index],
+			       &pipeline->scope, functions, lines);
+}
+
 int trees_make(struct trees *trees, const struct pipeline *pipeline,
 	       struct tasks *tasks)
 {
-	const struct spec *spec = pipeline->spec;
 	int status = 0;
 
-	trees->count = 2 * spec->view_count;
+	trees->count = pipeline->spec->view_count;
 	trees->items = calloc(trees->count + 1, sizeof(*trees->items));
 	if (!trees->items)
 		return -ENOMEM;
 	for (size_t i = 0; status == 0 && i < trees->count; i++)
-		if (is_needed(&spec->views[i / 2], i % 2, tasks != NULL))
-			status = view_tree_begin(&trees->items[i],
-						 pipeline->views[i / 2],
-						 &pipeline->scope, i % 2);
+		status = begin(trees, pipeline, i, tasks != NULL);
 	for (size_t i = 0; status == 0 && i < trees->count; i++) {
 		struct view_tree *tree = &trees->items[i];
 
-		if (!tree->figure)
+		if (!tree->view)
 			continue;
 		status = tasks ? tasks_add(tasks, finish, tree)
 			       : view_tree_finish(tree);
@@ -80,5 +81,7 @@ void trees_done(struct trees *trees)
 const struct figure *trees_get(const struct trees *trees, size_t index,
 			       bool by_line)
 {
-	return trees->items[2 * index + by_line].figure;
+	const struct view_tree *tree = &trees->items[index];
+
+	return by_line ? tree->lines : tree->functions;
 }

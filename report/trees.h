@@ -13,8 +13,7 @@ struct view_tree;
 
 /**
  * struct trees
- * @items: two a view, of functions and of lines; without a figure if no artifact
- *         shows it
+ * @items: one a view, with the trees that artifacts or pages show
  * @task_count: tasks after which all are there
  */
 struct trees {

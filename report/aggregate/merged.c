@@ -3,6 +3,10 @@
  * For every backtrace the path from the root is mapped node by node, and each
  * mapping is kept, so a shared prefix is walked once.  No step recurses: stacks
  * may be 65,536 deep.
+ *
+ * Nearly all nodes have one child, which was most often made right after them:
+ * it is looked at in the node itself.  Only where there are more does a table,
+ * far away in memory, find the others.
  */
 #include "report/aggregate/merged.h"
 
@@ -133,13 +137,13 @@ static uint32_t hash_pair(uint32_t a, uint32_t b)
 	return (uint32_t)(h >> 32);
 }
 
-/* Makes room for one more than @count.  Return: whether memory sufficed. */
-static bool table_reserve(struct merged_table *table, size_t count)
+/* Makes room for one more.  Return: whether memory sufficed. */
+static bool table_make_room(struct merged_table *table)
 {
 	uint32_t mask = table->mask ? table->mask * 4 + 3 : 4095;
 	uint64_t *slots;
 
-	if (count * 2 < table->mask)
+	if (table->slots && table->count < table->mask / 2)
 		return true;
 	slots = calloc((size_t)mask + 1, sizeof(*slots));
 	if (!slots)
@@ -159,36 +163,62 @@ static bool table_reserve(struct merged_table *table, size_t count)
 	return true;
 }
 
+/* After table_make_room(). */
+static void table_insert(struct merged_table *table, uint32_t hash,
+			 uint32_t node)
+{
+	uint32_t at = hash & table->mask;
+
+	while (table->slots[at])
+		at = (at + 1) & table->mask;
+	table->slots[at] = (uint64_t)hash << 32 | node;
+	table->count++;
+}
+
+/* Return: the child of @parent with @key, 0 if there is none. */
+static uint32_t function_find(const struct merged *merged, uint32_t parent,
+			      uint32_t key, uint32_t hash)
+{
+	const struct merged_function *items = merged->functions.items;
+	const struct merged_table *table = &merged->function_table;
+	uint32_t child = items[parent].child;
+	uint64_t entry;
+
+	if (!child || items[child].key == key)
+		return child;
+	for (uint32_t at = hash & table->mask; (entry = table->slots[at]) != 0;
+	     at = (at + 1) & table->mask)
+		if (entry >> 32 == hash &&
+		    items[(uint32_t)entry].parent == parent &&
+		    items[(uint32_t)entry].key == key)
+			return (uint32_t)entry;
+	return 0;
+}
+
 /* Return: the node of functions below @parent, MERGED_NONE when out of
    memory. */
 static uint32_t function_child(struct merged *merged, uint32_t parent,
 			       uint32_t key)
 {
-	struct merged_table *table = &merged->function_table;
-	uint32_t hash = hash_pair(parent, key), at;
+	uint32_t hash = hash_pair(parent, key);
+	uint32_t number = (uint32_t)merged->functions.count, found;
 	struct merged_function *node;
-	uint64_t entry;
 
-	if (!table_reserve(table, merged->functions.count))
+	if (!table_make_room(&merged->function_table))
 		return MERGED_NONE;
-	at = hash & table->mask;
-	for (; (entry = table->slots[at]) != 0; at = (at + 1) & table->mask) {
-		node = &merged->functions.items[(uint32_t)entry];
-		if (entry >> 32 == hash && node->parent == parent &&
-		    node->key == key)
-			return (uint32_t)entry;
-	}
+	found = function_find(merged, parent, key, hash);
+	if (found)
+		return found;
 	node = vec_push(&merged->functions);
 	if (!node)
 		return MERGED_NONE;
 	node->parent = parent;
 	node->key = key;
-	at = hash & table->mask;
-	while (table->slots[at])
-		at = (at + 1) & table->mask;
-	table->slots[at] = (uint64_t)hash << 32 |
-			   (uint32_t)(merged->functions.count - 1);
-	return (uint32_t)(merged->functions.count - 1);
+	if (merged->functions.items[parent].child)
+		table_insert(&merged->function_table, hash, number);
+	else
+		merged->functions.items[parent].child = number;
+	return number;
 }
 
 /* Return: whether both trees have their root. */
@@ -221,31 +251,49 @@ static uint32_t line_add(struct merged *merged, uint32_t parent,
 	return (uint32_t)(merged->lines.count - 1);
 }
 
+/* Return: the child of @parent for the frame @key, 0 if there is none. */
+static uint32_t line_find(const struct merged *merged, uint32_t parent,
+			  uint32_t key, uint32_t hash)
+{
+	const struct merged_line *items = merged->lines.items;
+	const struct merged_table *table = &merged->line_table;
+	uint32_t child = items[parent].child;
+	uint64_t entry;
+
+	if (!child || items[child].key == key)
+		return child;
+	for (uint32_t at = hash & table->mask; (entry = table->slots[at]) != 0;
+	     at = (at + 1) & table->mask)
+		if (entry >> 32 == hash &&
+		    items[(uint32_t)entry].parent == parent &&
+		    items[(uint32_t)entry].key == key)
+			return (uint32_t)entry;
+	return 0;
+}
+
 uint32_t merged_child(struct merged *merged, uint32_t parent,
 		      const struct symbol_frame *frame, uint64_t pc_key)
 {
-	struct merged_table *table = &merged->line_table;
-	uint32_t hash = hash_pair(parent, frame->id), at, added;
-	uint64_t entry;
+	uint32_t hash = hash_pair(parent, frame->id), node;
 
-	if (!has_root(merged) || !table_reserve(table, merged->lines.count))
+	if (!has_root(merged) || !table_make_room(&merged->line_table))
 		return MERGED_NONE;
-	at = hash & table->mask;
-	for (; (entry = table->slots[at]) != 0; at = (at + 1) & table->mask) {
-		struct merged_line *node =
-			&merged->lines.items[(uint32_t)entry];
+	node = line_find(merged, parent, frame->id, hash);
+	if (node) {
+		struct merged_line *line = &merged->lines.items[node];
 
-		if (entry >> 32 == hash && node->parent == parent &&
-		    node->key == frame->id) {
-			if (node->frame->is_inlined && !frame->is_inlined)
-				node->frame = frame_show(merged, frame, pc_key);
-			return node->frame ? (uint32_t)entry : MERGED_NONE;
-		}
+		if (line->frame->is_inlined && !frame->is_inlined)
+			line->frame = frame_show(merged, frame, pc_key);
+		return line->frame ? node : MERGED_NONE;
 	}
-	added = line_add(merged, parent, frame, pc_key);
-	if (added != MERGED_NONE)
-		table->slots[at] = (uint64_t)hash << 32 | added;
-	return added;
+	node = line_add(merged, parent, frame, pc_key);
+	if (node == MERGED_NONE)
+		return node;
+	if (merged->lines.items[parent].child)
+		table_insert(&merged->line_table, hash, node);
+	else
+		merged->lines.items[parent].child = node;
+	return node;
 }
 
 /* --- stacks -------------------------------------------------------------- */

@@ -29,18 +29,22 @@ struct symbols;
  * struct merged_line
  * @key:      id of the frame
  * @function: its node of functions
+ * @child:    the first one below it, 0 for none
  * @frame:    as figures show it; inlined if all calls are
  */
 struct merged_line {
 	uint32_t parent;
 	uint32_t key;
 	uint32_t function;
+	uint32_t child;
 	const struct figure_frame *frame;
 };
 
+/* @key: number of the function */
 struct merged_function {
 	uint32_t parent;
-	uint32_t key; /* number of the function */
+	uint32_t key;
+	uint32_t child;
 };
 
 /**
@@ -53,10 +57,12 @@ struct merged_frame {
 	const struct figure_frame *shown[2];
 };
 
-/* Open addressing by (parent, key): hash << 32 | node, 0 is free. */
+/* Children that are not the first of their parents.  Open addressing by (parent,
+   key): hash << 32 | node, 0 is free; @count of them. */
 struct merged_table {
 	uint64_t *slots;
 	uint32_t mask;
+	uint32_t count;
 };
 
 /**

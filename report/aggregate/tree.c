@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Of the nodes that all trees share, one tree has those that its backtraces go
- * through, numbered in the order in which these reach them.  So a child's number
- * is greater than its parent's, and one sweep from the end adds up the totals
- * and links the siblings.  No step recurses: stacks may be 65,536 deep.
+ * through.  A child's number is greater than its parent's in all of them, so
+ * sweeps from the end add up totals and link siblings, and memory is walked in
+ * order.  No step recurses: stacks may be 65,536 deep.
  */
 #include "report/aggregate/tree.h"
 
@@ -50,7 +50,7 @@ static uint64_t frames_within(const struct tree *tree,
 
 	for (size_t i = 0; i < tree->cost_count; i++) {
 		const struct tree_cost *cost = &tree->costs[i];
-		uint32_t own = cost->count ? nodes[cost->stack].depth : 0;
+		uint32_t own = nodes[cost->stack].depth;
 
 		frames += own < depth ? own : depth;
 	}
@@ -87,65 +87,105 @@ int tree_begin(struct tree *tree, const struct scope *scope,
 	tree->merged = options->callees_first ? &tree->own : scope->merged;
 	if (options->callees_first)
 		tree->depth_max = depth_within(tree, scope);
-	tree->leaves = malloc((cost_count + 1) * sizeof(*tree->leaves));
-	if (!tree->leaves)
-		return -ENOMEM;
 	for (size_t i = 0; i < cost_count; i++) {
-		uint32_t stack = costs[i].stack, *leaf = &tree->leaves[i];
+		uint32_t stack = costs[i].stack;
+		uint32_t leaf = options->callees_first
+					? merge_callee(tree, scope, stack)
+					: merged_stack(scope->merged,
+						       scope->stacks,
+						       scope->symbols, stack);
 
-		*leaf = 0;
-		if (!costs[i].count)
-			continue;
-		*leaf = options->callees_first
-				? merge_callee(tree, scope, stack)
-				: merged_stack(scope->merged, scope->stacks,
-					       scope->symbols, stack);
-		if (*leaf == MERGED_NONE)
+		if (leaf == MERGED_NONE)
 			return -ENOMEM;
+		costs[i].stack = leaf;
 	}
 	return 0;
 }
 
-/* Frees what was needed to make the nodes. */
-static void tree_settle(struct tree *tree)
-{
-	free(tree->costs);
-	free(tree->leaves);
-	tree->costs = NULL;
-	tree->leaves = NULL;
-}
-
 void tree_done(struct tree *tree)
 {
-	tree_settle(tree);
+	free(tree->costs);
 	merged_done(&tree->own);
-	free(tree->nodes);
+	free(tree->functions);
+	free(tree->lines);
 	memset(tree, 0, sizeof(*tree));
 }
 
-/* --- the nodes of one tree ----------------------------------------------- */
+/* --- sums ---------------------------------------------------------------- */
+
+/* Of a node of lines: with all below it.  A backtrace may reach it and cost
+   nothing. */
+struct sum {
+	uint64_t bytes;
+	uint64_t count;
+	bool is_reached;
+};
 
 /**
- * struct growing - the nodes of one tree
- * @nodes:       the figure's; @count of them, with room for all that @merged
- *               has.  Until siblings are linked, @next_sibling is the parent
- * @of_line:     number + 1 by node of lines, 0 for none
- * @of_function: the same by node of functions; NULL if lines decide
- * @path:        of one backtrace, innermost first
+ * struct growing - what trees are made from
+ * @sums:    by node of lines
+ * @reached: how many of them
+ * @numbers: number + 1 of the figure's node, by node of lines or of functions;
+ *           0 where there is none
+ * @branching: nodes of the figure that have several children
+ * @siblings: of one of them
+ * @path:    from a function to one that has a node
  */
 struct growing {
 	const struct merged *merged;
 	struct arena *arena;
 	bool by_count;
+	struct sum *sums;
+	size_t reached;
+	uint32_t *numbers;
 	struct figure_node *nodes;
 	uint32_t count;
-	uint32_t *of_line;
-	uint32_t *of_function;
-	struct {
+	struct numbers {
 		uint32_t *items;
 		size_t count, capacity;
-	} path;
+	} branching, siblings, path;
 };
+
+static uint64_t sum_cost(const struct growing *growing, uint32_t line)
+{
+	const struct sum *sum = &growing->sums[line];
+
+	return growing->by_count ? sum->count : sum->bytes;
+}
+
+/* Return: whether there was memory. */
+static bool add_up(struct growing *growing, const struct tree *tree)
+{
+	const struct merged_line *lines = growing->merged->lines.items;
+	size_t count = growing->merged->lines.count;
+	struct sum *sums = calloc(count + 1, sizeof(*sums));
+
+	growing->sums = sums;
+	if (!sums)
+		return false;
+	for (size_t i = 0; i < tree->cost_count; i++) {
+		struct sum *sum = &sums[tree->costs[i].stack];
+
+		sum->bytes += tree->costs[i].bytes;
+		sum->count += tree->costs[i].count;
+		sum->is_reached = true;
+	}
+	sums[0].is_reached = true; /* the root, even of nothing */
+	growing->reached = 1;
+	for (size_t i = count; i-- > 1;) {
+		struct sum *parent = &sums[lines[i].parent];
+
+		if (!sums[i].is_reached)
+			continue;
+		growing->reached++;
+		parent->bytes += sums[i].bytes;
+		parent->count += sums[i].count;
+		parent->is_reached = true;
+	}
+	return true;
+}
+
+/* --- nodes --------------------------------------------------------------- */
 
 /* A merged node shows what its frames have in common: @other is one more.
    Return: false when out of memory. */
@@ -174,96 +214,108 @@ static bool frame_merge(struct growing *growing, struct figure_node *node,
 	return true;
 }
 
-/* Return: number + 1 of a new node below that with the number + 1 @parent. */
+static bool number_push(struct numbers *numbers, uint32_t number)
+{
+	uint32_t *slot = vec_push(numbers);
+
+	if (slot)
+		*slot = number;
+	return slot != NULL;
+}
+
+/* Return: number + 1 of a new node below that with the number + 1 @parent, which
+   for the root is its own.  Until siblings are linked, next_sibling is the
+   parent. */
 static uint32_t node_add(struct growing *growing, uint32_t parent,
 			 const struct figure_frame *frame)
 {
 	growing->nodes[growing->count] = (struct figure_node){
 		.frame = frame,
+		.first_child = FIGURE_NO_NODE,
 		.next_sibling = parent - 1,
 	};
 	return ++growing->count;
 }
 
-/* Return: number + 1 of the node for the node of lines @at, whose parent's is
-   @parent; 0 when out of memory. */
-static uint32_t node_reach(struct growing *growing, uint32_t parent,
-			   uint32_t at)
+/* Makes the nodes of functions that the backtraces go through, in the order in
+   which these reach them.  Return: whether there was memory. */
+static bool reach_functions(struct growing *growing, const struct tree *tree)
 {
-	const struct merged_line *line = &growing->merged->lines.items[at];
-	uint32_t *slot;
-
-	if (!growing->of_function)
-		return node_add(growing, parent, line->frame);
-	slot = &growing->of_function[line->function];
-	if (!*slot)
-		*slot = node_add(growing, parent, line->frame);
-	else if (!frame_merge(growing, &growing->nodes[*slot - 1],
-			      line->frame))
-		return 0;
-	return *slot;
-}
-
-/* Return: number + 1 of the node for the node of lines @leaf, which all nodes
-   above it are given as well; 0 when out of memory. */
-static uint32_t path_reach(struct growing *growing, uint32_t leaf)
-{
+	const struct merged_function *functions =
+		growing->merged->functions.items;
 	const struct merged_line *lines = growing->merged->lines.items;
-	uint32_t at;
+	uint32_t *numbers = growing->numbers;
 
-	growing->path.count = 0;
-	for (; !growing->of_line[leaf]; leaf = lines[leaf].parent) {
-		uint32_t *step = vec_push(&growing->path);
-
-		if (!step)
-			return 0;
-		*step = leaf;
-	}
-	at = growing->of_line[leaf];
-	for (size_t i = growing->path.count; at && i-- > 0;) {
-		leaf = growing->path.items[i];
-		at = node_reach(growing, at, leaf);
-		growing->of_line[leaf] = at;
-	}
-	return at;
-}
-
-/* Return: whether there is memory for @growing->merged. */
-static bool growing_init(struct growing *growing, bool by_line)
-{
-	const struct merged *merged = growing->merged;
-	size_t lines = merged->lines.count + 1;
-	size_t functions = merged->functions.count + 1;
-
-	growing->nodes = malloc((by_line ? lines : functions) *
-				sizeof(*growing->nodes));
-	growing->of_line = calloc(lines, sizeof(*growing->of_line));
-	if (!by_line)
-		growing->of_function =
-			calloc(functions, sizeof(*growing->of_function));
-	return growing->nodes && growing->of_line &&
-	       (by_line || growing->of_function);
-}
-
-static bool grow(struct growing *growing, const struct tree *tree)
-{
-	growing->of_line[0] = node_add(growing, 1, NULL); /* the root */
+	numbers[0] = node_add(growing, 1, NULL);
 	for (size_t i = 0; i < tree->cost_count; i++) {
-		const struct tree_cost *cost = &tree->costs[i];
-		uint32_t at;
+		uint32_t leaf = tree->costs[i].stack;
+		uint32_t at = leaf ? lines[leaf].function : 0;
 
-		if (!cost->count)
-			continue;
-		at = path_reach(growing, tree->leaves[i]);
-		if (!at)
-			return false;
-		growing->nodes[at - 1].total_bytes += cost->bytes;
-		growing->nodes[at - 1].total_count += cost->count;
+		growing->path.count = 0;
+		for (; !numbers[at]; at = functions[at].parent)
+			if (!number_push(&growing->path, at))
+				return false;
+		for (size_t j = growing->path.count; j-- > 0;) {
+			uint32_t below = growing->path.items[j];
+
+			numbers[below] = node_add(growing, numbers[at], NULL);
+			at = below;
+		}
 	}
 	return true;
 }
 
-/* --- sums and order ------------------------------------------------------ */
+/* @node also has what the node of lines @line sums up to. */
+static void node_cost_add(const struct growing *growing,
+			  struct figure_node *node, size_t line)
+{
+	node->total_bytes += growing->sums[line].bytes;
+	node->total_count += growing->sums[line].count;
+}
+
+/* Return: as above. */
+static bool grow_functions(struct growing *growing, const struct tree *tree)
+{
+	const struct merged_line *lines = growing->merged->lines.items;
+
+	if (!reach_functions(growing, tree))
+		return false;
+	node_cost_add(growing, growing->nodes, 0);
+	for (size_t i = 1; i < growing->merged->lines.count; i++) {
+		struct figure_node *node;
+
+		if (!growing->sums[i].is_reached)
+			continue;
+		node = &growing->nodes[growing->numbers[lines[i].function] - 1];
+		if (!node->frame)
+			node->frame = lines[i].frame;
+		else if (!frame_merge(growing, node, lines[i].frame))
+			return false;
+		node_cost_add(growing, node, i);
+	}
+	return true;
+}
+
+/* Nodes that cost less than @least have no children. */
+static void grow_lines(struct growing *growing, uint64_t least)
+{
+	const struct merged_line *lines = growing->merged->lines.items;
+	uint32_t *numbers = growing->numbers;
+
+	numbers[0] = node_add(growing, 1, NULL);
+	node_cost_add(growing, growing->nodes, 0);
+	for (size_t i = 1; i < growing->merged->lines.count; i++) {
+		uint32_t parent = lines[i].parent;
+
+		if (!growing->sums[i].is_reached || !numbers[parent] ||
+		    sum_cost(growing, parent) < least)
+			continue;
+		numbers[i] = node_add(growing, numbers[parent], lines[i].frame);
+		node_cost_add(growing, &growing->nodes[numbers[i] - 1], i);
+	}
+}
+
+/* --- order --------------------------------------------------------------- */
 
 static int compare_text(const char *a, const char *b)
 {
@@ -275,8 +327,8 @@ struct sorting {
 	bool by_count;
 };
 
-/* Siblings by falling cost; ties by name, then by number, which the
-   order of the backtraces gives. */
+/* Siblings by falling cost; ties by name, then by number, which the order in
+   which frames were first met gives. */
 static int compare_nodes(const void *a, const void *b, void *context)
 {
 	const struct sorting *sorting = context;
@@ -299,91 +351,143 @@ static int compare_nodes(const void *a, const void *b, void *context)
 	return order ? order : (i > j) - (i < j);
 }
 
-/* Adds the totals of callees to those of their callers, which have their own
-   costs, and links siblings, the first ones first. */
-static void sum_and_link(struct growing *growing)
+/* Links siblings and finds nodes that have several children, which are few.
+   Return: whether there was memory. */
+static bool link_siblings(struct growing *growing)
 {
 	struct figure_node *nodes = growing->nodes;
 
-	for (uint32_t i = 0; i < growing->count; i++)
-		nodes[i].first_child = FIGURE_NO_NODE;
-	for (uint32_t i = growing->count; i-- > 0;) {
-		struct figure_node *node = &nodes[i];
-		struct figure_node *parent = &nodes[node->next_sibling];
+	growing->branching.count = 0;
+	for (uint32_t i = growing->count; i-- > 1;) {
+		uint32_t number = nodes[i].next_sibling;
+		struct figure_node *parent = &nodes[number];
+		uint32_t next = parent->first_child;
 
-		if (i == 0)
-			break;
-		parent->total_bytes += node->total_bytes;
-		parent->total_count += node->total_count;
-		node->next_sibling = parent->first_child;
+		if (next != FIGURE_NO_NODE &&
+		    nodes[next].next_sibling == FIGURE_NO_NODE &&
+		    !number_push(&growing->branching, number))
+			return false;
+		nodes[i].next_sibling = next;
 		parent->first_child = i;
 	}
 	nodes[0].next_sibling = FIGURE_NO_NODE;
-}
-
-/* Most nodes have no siblings: there is nothing to compare.  Return: false when
-   out of memory. */
-static bool sort_siblings(struct growing *growing)
-{
-	struct figure_node *nodes = growing->nodes;
-	struct sorting sorting = { nodes, growing->by_count };
-
-	for (uint32_t i = 0; i < growing->count; i++) {
-		uint32_t child = nodes[i].first_child, *slot;
-
-		if (child == FIGURE_NO_NODE ||
-		    nodes[child].next_sibling == FIGURE_NO_NODE)
-			continue;
-		growing->path.count = 0;
-		for (; child != FIGURE_NO_NODE;
-		     child = nodes[child].next_sibling) {
-			slot = vec_push(&growing->path);
-			if (!slot)
-				return false;
-			*slot = child;
-		}
-		qsort_r(growing->path.items, growing->path.count,
-			sizeof(uint32_t), compare_nodes, &sorting);
-		child = FIGURE_NO_NODE;
-		for (size_t j = growing->path.count; j-- > 0;) {
-			nodes[growing->path.items[j]].next_sibling = child;
-			child = growing->path.items[j];
-		}
-		nodes[i].first_child = child;
-	}
 	return true;
 }
 
-int tree_finish(struct tree *tree, struct arena *arena, struct figure_tree *ret)
+/* Sorts the children of nodes[@number].  Return: as above. */
+static bool sort_children(struct growing *growing, uint32_t number)
+{
+	struct figure_node *nodes = growing->nodes;
+	struct sorting sorting = { nodes, growing->by_count };
+	uint32_t child = nodes[number].first_child;
+
+	growing->siblings.count = 0;
+	for (; child != FIGURE_NO_NODE; child = nodes[child].next_sibling)
+		if (!number_push(&growing->siblings, child))
+			return false;
+	qsort_r(growing->siblings.items, growing->siblings.count,
+		sizeof(uint32_t), compare_nodes, &sorting);
+	for (size_t i = growing->siblings.count; i-- > 0;) {
+		nodes[growing->siblings.items[i]].next_sibling = child;
+		child = growing->siblings.items[i];
+	}
+	nodes[number].first_child = child;
+	return true;
+}
+
+static bool sort_siblings(struct growing *growing)
+{
+	for (size_t i = 0; i < growing->branching.count; i++)
+		if (!sort_children(growing, growing->branching.items[i]))
+			return false;
+	return true;
+}
+
+/* --- both trees ---------------------------------------------------------- */
+
+/* A tree without nodes, with room for those that @count nodes of the merged
+   tree have.  Return: whether there was memory. */
+static bool growing_begin(struct growing *growing, size_t count)
+{
+	free(growing->numbers);
+	growing->count = 0;
+	growing->numbers = calloc(count + 1, sizeof(*growing->numbers));
+	growing->nodes = malloc(growing->reached * sizeof(*growing->nodes));
+	return growing->numbers && growing->nodes;
+}
+
+/* Orders the nodes if they are @grown.  Return: they, owned by the caller; NULL
+   when out of memory. */
+static struct figure_node *growing_end(struct growing *growing, bool grown,
+				       const struct tree *tree,
+				       struct figure_tree *ret)
+{
+	struct figure_node *nodes = NULL;
+
+	if (grown && link_siblings(growing) && sort_siblings(growing))
+		/* Less room always is there. */
+		nodes = realloc(growing->nodes,
+				growing->count * sizeof(*nodes));
+	if (!nodes) {
+		free(growing->nodes);
+		return NULL;
+	}
+	*ret = (struct figure_tree){
+		.nodes = nodes,
+		.node_count = growing->count,
+		.by_count = tree->options.by_count,
+		.callees_first = tree->options.callees_first,
+		.cost_label = tree->options.cost_label,
+	};
+	return nodes;
+}
+
+static bool finish_functions(struct growing *growing, struct tree *tree,
+			     struct figure_tree *ret)
+{
+	bool grown = growing_begin(growing,
+				   growing->merged->functions.count) &&
+		     grow_functions(growing, tree);
+
+	tree->functions = growing_end(growing, grown, tree, ret);
+	return tree->functions;
+}
+
+static bool finish_lines(struct growing *growing, struct tree *tree,
+			 struct figure_tree *ret)
+{
+	bool is_cut = growing->reached > FIGURE_TREE_WHOLE_NODES;
+	uint64_t least = is_cut ? sum_cost(growing, 0) / FIGURE_TREE_PARTS : 0;
+	bool grown = growing_begin(growing, growing->merged->lines.count);
+
+	if (grown)
+		grow_lines(growing, least);
+	tree->lines = growing_end(growing, grown, tree, ret);
+	ret->least = least;
+	return tree->lines;
+}
+
+int tree_finish(struct tree *tree, struct arena *arena,
+		struct figure_tree *ret_functions,
+		struct figure_tree *ret_lines)
 {
 	struct growing growing = {
 		.merged = tree->merged,
 		.arena = arena,
 		.by_count = tree->options.by_count,
 	};
-	bool done = growing_init(&growing, tree->options.by_line) &&
-		    grow(&growing, tree);
+	bool done = add_up(&growing, tree);
 
-	if (done)
-		sum_and_link(&growing);
-	done = done && sort_siblings(&growing);
-	if (done)
-		/* Less room always is there. */
-		tree->nodes = realloc(growing.nodes,
-				      growing.count * sizeof(*tree->nodes));
-	if (!tree->nodes)
-		free(growing.nodes);
-	if (tree->nodes)
-		*ret = (struct figure_tree){
-			.nodes = tree->nodes,
-			.node_count = growing.count,
-			.by_count = tree->options.by_count,
-			.callees_first = tree->options.callees_first,
-			.cost_label = tree->options.cost_label,
-		};
+	if (done && ret_functions)
+		done = finish_functions(&growing, tree, ret_functions);
+	if (done && ret_lines)
+		done = finish_lines(&growing, tree, ret_lines);
+	vec_done(&growing.branching);
+	vec_done(&growing.siblings);
 	vec_done(&growing.path);
-	free(growing.of_line);
-	free(growing.of_function);
-	tree_settle(tree);
-	return tree->nodes ? 0 : -ENOMEM;
+	free(growing.numbers);
+	free(growing.sums);
+	free(tree->costs);
+	tree->costs = NULL;
+	return done ? 0 : -ENOMEM;
 }

@@ -3,9 +3,13 @@
  * Costs by backtrace, as a tree of functions: flamegraphs, folded stacks, ASCII
  * trees.
  *
- * A tree is made in two steps.  The first finds the nodes of the backtraces; it
+ * It is made in two steps.  The first finds the nodes of the backtraces; it
  * needs names of functions, and so all trees are begun by one thread.  The
  * second adds up and sorts; any thread may do it, many trees at once.
+ *
+ * Two trees can be made of the same costs: of functions, where function and
+ * module decide, and a node whose frames differ in line has none; and of lines,
+ * where file and line decide as well.
  *
  * Layer: aggregate.
  */
@@ -23,7 +27,11 @@ struct figure_node;
 struct figure_tree;
 struct scope;
 
-/* What one backtrace contributes; a backtrace with count 0 is left out. */
+/**
+ * struct tree_cost - what one backtrace contributes
+ * @stack: the backtrace; from tree_begin() on its node of lines
+ * @count: not 0
+ */
 struct tree_cost {
 	uint32_t stack;
 	uint64_t bytes;
@@ -35,9 +43,6 @@ enum { TREE_FRAMES_MAX = 8000000 };
 
 /**
  * struct tree_options
- * @by_line:  frames are one node only if file and line agree too; else
- *            function and module decide, and a node whose frames differ in
- *            line has none
  * @by_count: the cost is the count, else bytes
  * @callees_first: from the innermost function outwards: children are callers.
  *            Every backtrace has a path of its own then, so with many deep ones
@@ -45,7 +50,6 @@ enum { TREE_FRAMES_MAX = 8000000 };
  */
 struct tree_options {
 	const char *cost_label;
-	bool by_line;
 	bool by_count;
 	bool callees_first;
 };
@@ -53,9 +57,8 @@ struct tree_options {
 /**
  * struct tree - a tree that was begun
  * @costs:  @cost_count of them, owned
- * @leaves: their nodes of lines in @merged
  * @merged: borrowed; @own if callees come first
- * @nodes:  of the figure, after tree_finish(); owned
+ * @functions, @lines: nodes of the figures, after tree_finish(); owned
  * @depth_max: callees first: frames of a stack that are shown, UINT32_MAX if all
  *          are
  */
@@ -63,11 +66,11 @@ struct tree {
 	struct tree_options options;
 	struct tree_cost *costs;
 	size_t cost_count;
-	uint32_t *leaves;
 	const struct merged *merged;
 	struct merged own;
 	uint32_t depth_max;
-	struct figure_node *nodes;
+	struct figure_node *functions;
+	struct figure_node *lines;
 };
 
 /**
@@ -84,10 +87,12 @@ int tree_begin(struct tree *tree, const struct scope *scope,
 	       struct tree_cost *costs, size_t cost_count,
 	       const struct tree_options *options);
 
-/* Adds up, once no more trees are begun.  @ret: lives as long as @tree and @arena.
-   Return: 0 or -ENOMEM. */
+/* Adds up, once no more trees are begun.  @ret_functions, @ret_lines: live as long
+   as @tree and @arena; NULL where not wanted.  The tree of lines is cut as
+   FIGURE_TREE_WHOLE_NODES says.  Return: 0 or -ENOMEM. */
 int tree_finish(struct tree *tree, struct arena *arena,
-		struct figure_tree *ret);
+		struct figure_tree *ret_functions,
+		struct figure_tree *ret_lines);
 
 void tree_done(struct tree *tree);
 

@@ -59,7 +59,7 @@ static const char *no_cost_caption(const struct view *view,
 }
 
 static struct figure *figure_make(const struct view *view,
-				  const struct scope *scope, bool by_line)
+				  const struct scope *scope, const char *what)
 {
 	struct figure *figure = arena_alloc(scope->arena, sizeof(*figure));
 
@@ -67,68 +67,88 @@ static struct figure *figure_make(const struct view *view,
 		return NULL;
 	figure->kind = FIGURE_TREE;
 	figure->id = arena_printf(scope->arena, "view.%s.%s",
-				  view->options.name,
-				  by_line ? "lines" : "tree");
+				  view->options.name, what);
 	figure->title = view->options.title;
 	return figure->id ? figure : NULL;
 }
 
+/* Return: what the groups of @view cost, owned by the caller; NULL when out of
+   memory. */
+static struct tree_cost *costs_make(const struct view *view, enum cost cost,
+				    size_t *ret_count)
+{
+	struct tree_cost *costs =
+		malloc((view->groups.count + 1) * sizeof(*costs));
+	size_t count = 0;
+
+	for (size_t i = 0; costs && i < view->groups.count; i++) {
+		costs[count] = group_cost(&view->groups.items[i], cost);
+		count += costs[count].count != 0;
+	}
+	*ret_count = count;
+	return costs;
+}
+
 int view_tree_begin(struct view_tree *tree, const struct view *view,
-		    const struct scope *scope, bool by_line)
+		    const struct scope *scope, bool functions, bool lines)
 {
 	enum cost cost = view->options.cost;
 	const struct tree_options options = {
 		.cost_label = cost_labels[cost],
-		.by_line = by_line,
 		.by_count = cost == COST_COUNT || cost == COST_TEMPORARY,
 		.callees_first = view->options.direction == DIRECTION_CALLEES,
 	};
-	struct tree_cost *costs =
-		calloc(view->groups.count + 1, sizeof(*costs));
+	struct tree_cost *costs;
+	size_t count;
 
 	tree->view = view;
-	tree->figure = figure_make(view, scope, by_line);
 	tree->purpose = arena_printf(scope->arena, "the tree of view %s",
 				     view->options.name);
-	if (!costs || !tree->figure || !tree->purpose) {
-		free(costs);
+	if (functions)
+		tree->functions = figure_make(view, scope, "tree");
+	if (lines)
+		tree->lines = figure_make(view, scope, "lines");
+	if (!tree->purpose || (functions && !tree->functions) ||
+	    (lines && !tree->lines))
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < view->groups.count; i++)
-		costs[i] = group_cost(&view->groups.items[i], cost);
-	return tree_begin(&tree->tree, scope, costs, view->groups.count,
-			  &options);
+	costs = costs_make(view, cost, &count);
+	return costs ? tree_begin(&tree->tree, scope, costs, count, &options)
+		     : -ENOMEM;
 }
 
-static const char *caption(struct view_tree *tree)
+/* Return: what stands below @figure, NULL for nothing. */
+static const char *caption(struct view_tree *tree, const struct figure *figure)
 {
 	const struct scope scope = { .arena = &tree->arena };
 	const struct view *view = tree->view;
+	const char *text = NULL;
 
 	if (!view->totals.count)
-		return view_nothing_passed(view, &scope);
-	if (!tree->figure->tree.nodes[0].total_count)
-		return no_cost_caption(view, &scope);
-	if (tree->tree.depth_max < UINT32_MAX)
-		return arena_printf(
+		text = view_nothing_passed(view, &scope);
+	else if (!figure->tree.nodes[0].total_count)
+		text = no_cost_caption(view, &scope);
+	else if (tree->tree.depth_max < UINT32_MAX)
+		text = arena_printf(
 			&tree->arena,
 			"The innermost %" PRIu32 " calls of each stack",
 			tree->tree.depth_max);
-	return NULL;
+	return view_caption(view, &scope, text);
 }
 
 int view_tree_finish(struct view_tree *tree)
 {
+	struct figure *functions = tree->functions, *lines = tree->lines;
 	int status = tree_finish(&tree->tree, &tree->arena,
-				 &tree->figure->tree);
+				 functions ? &functions->tree : NULL,
+				 lines ? &lines->tree : NULL);
 
-	if (status == 0) {
-		const struct scope scope = { .arena = &tree->arena };
-
-		tree->figure->caption =
-			view_caption(tree->view, &scope, caption(tree));
-	}
-	return status;
+	if (status)
+		return status;
+	if (functions)
+		functions->caption = caption(tree, functions);
+	if (lines)
+		lines->caption = caption(tree, lines);
+	return 0;
 }
 
 void view_tree_done(struct view_tree *tree)

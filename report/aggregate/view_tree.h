@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree of a view, made in the two steps of tree.h.
+ * The trees of a view, of functions and of lines, made in the two steps of
+ * tree.h.
  *
  * Layer: aggregate.
  */
@@ -18,21 +19,23 @@ struct view;
 
 /**
  * struct view_tree - zero-initialised
- * @figure: a TREE, owned by the scope's arena; its nodes, by @tree, and its
- *          caption, by @arena, are there after view_tree_finish()
- * @purpose: what memory for it is for
+ * @functions, @lines: TREEs, owned by the scope's arena, NULL where not wanted;
+ *          their nodes, by @tree, and captions, by @arena, are there after
+ *          view_tree_finish()
+ * @purpose: what memory for them is for
  */
 struct view_tree {
 	const struct view *view;
-	struct figure *figure;
+	struct figure *functions;
+	struct figure *lines;
 	const char *purpose;
 	struct tree tree;
 	struct arena arena;
 };
 
-/* Return: 0 or -ENOMEM. */
+/* @functions, @lines: which are wanted.  Return: 0 or -ENOMEM. */
 int view_tree_begin(struct view_tree *tree, const struct view *view,
-		    const struct scope *scope, bool by_line);
+		    const struct scope *scope, bool functions, bool lines);
 
 /* By any thread, once no more trees are begun.  Return: 0 or -ENOMEM. */
 int view_tree_finish(struct view_tree *tree);

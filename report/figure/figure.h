@@ -225,6 +225,8 @@ struct figure_node {
  * @by_count:  the cost that decides widths and order is the count, else bytes
  * @callees_first: inverted: children are callers
  * @cost_label: what the cost is, "bytes allocated and never freed"
+ * @least:     where it is not 0, nodes of a lower cost were left without their
+ *             children
  */
 struct figure_tree {
 	const struct figure_node *nodes;
@@ -232,7 +234,12 @@ struct figure_tree {
 	bool by_count;
 	bool callees_first;
 	const char *cost_label;
+	uint64_t least;
 };
+
+/* Of a tree of lines with more nodes nobody looks into those that cost less than
+   one part in FIGURE_TREE_PARTS. */
+enum { FIGURE_TREE_WHOLE_NODES = 2000, FIGURE_TREE_PARTS = 2000 };
 
 enum figure_severity { FIGURE_INFO, FIGURE_WARNING, FIGURE_ERROR };
 

@@ -30,9 +30,6 @@ enum {
 	SIZE_COLUMNS = 9,
 	SHARE_COLUMNS = 7,
 	COUNT_COLUMNS_MIN = 5,
-	/* A tree larger than this is cut at one part in SHARE_PARTS. */
-	WHOLE_NODES_MAX = 2000,
-	SHARE_PARTS = 2000,
 	/* Deeper branchings are told by number: lines stay bounded. */
 	BARS_MAX = 64,
 };
@@ -270,8 +267,9 @@ static int render(const struct figure *figure, struct sink *out,
 	if (figure->kind != FIGURE_TREE)
 		return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 				"a text tree needs a tree");
-	if (figure->tree.node_count > WHOLE_NODES_MAX)
-		draw.least = node_cost(&figure->tree, 0) / SHARE_PARTS;
+	draw.least = figure->tree.least;
+	if (figure->tree.node_count > FIGURE_TREE_WHOLE_NODES)
+		draw.least = node_cost(&figure->tree, 0) / FIGURE_TREE_PARTS;
 	write_head(&draw, figure);
 	if (!figure->tree.node_count ||
 	    figure->tree.nodes[0].first_child == FIGURE_NO_NODE) {
