@@ -149,7 +149,8 @@ static int name_check(const struct place *place, const char *kind,
 				  name, kind);
 	if (line)
 		return place_fail(place, -EINVAL,
-				  "[%s %s] stands twice, first in line %u",
+				  "[%s %s] stands twice, first in line %u; "
+				  "allowed: once",
 				  kind, name, line);
 	return 0;
 }
@@ -217,7 +218,8 @@ static int report_begin(struct reading *reading)
 
 	if (reading->report_line)
 		status = place_fail(&reading->place, -EINVAL,
-				    "[report] stands twice, first in line %u",
+				    "[report] stands twice, first in line %u; "
+				    "allowed: once",
 				    reading->report_line);
 	else
 		reading->report_line = reading->place.line;
@@ -262,6 +264,20 @@ static int section_begin(struct reading *reading, const char *name)
 	return unknown_section(&reading->place, name, kind);
 }
 
+/* A mistake of the rest of a line: its text, that it @is something, and what is
+   @allowed. */
+static int stray_text(struct reading *reading, const char *text,
+		      const char *is, const char *allowed)
+{
+	const char *shown = text_sanitize(&reading->spec->arena, text,
+					  strcspn(text, "\r\n"));
+
+	if (!shown)
+		return place_fail(&reading->place, -ENOMEM, "out of memory");
+	return place_fail(&reading->place, -EINVAL, "\"%s\" %s; allowed: %s",
+			  shown, is, allowed);
+}
+
 /* inih would cut a long name, and pass over what follows the bracket. */
 static int header_read(struct reading *reading, const char *line)
 {
@@ -272,13 +288,13 @@ static int header_read(struct reading *reading, const char *line)
 	size_t len;
 
 	if (!end)
-		return place_fail(place, -EINVAL,
-				  "a section without its ]; allowed: " SECTIONS);
+		return stray_text(reading, line, "is a section without its ]",
+				  SECTIONS);
 	after = end + 1 + strspn(end + 1, blank);
 	if (*after && *after != ';' && *after != '#')
-		return place_fail(place, -EINVAL,
-				  "text after the ] of a section; allowed: a "
-				  "comment");
+		return stray_text(reading, after,
+				  "stands after the ] of a section",
+				  "a comment");
 	len = (size_t)(end - line) - 1;
 	if (len > SECTION_MAX)
 		return place_fail(place, -EINVAL,
@@ -311,11 +327,12 @@ static int line_check(struct reading *reading, const char *line)
 	int status;
 
 	if (*line != '[' && !line_has_key(line))
-		return mistakes_keep(
-			&reading->mistakes, place_fail(&reading->place, -EINVAL,
-					    "neither a key nor a section; "
-					    "allowed: KEY = VALUE, " SECTIONS
-					    ", ; COMMENT"));
+		return mistakes_keep(&reading->mistakes,
+				     stray_text(reading, line,
+						"is neither a key nor a "
+						"section",
+						"KEY = VALUE, " SECTIONS
+						", ; COMMENT"));
 	if (*line != '[')
 		return 0;
 	status = header_read(reading, line);

@@ -70,7 +70,9 @@ static int list_parse(int *ret, size_t max, const char *value,
 			if (ret[i] == found)
 				return diag_set(diag, -EINVAL, NULL,
 						DIAG_NO_OFFSET,
-						"\"%s\" stands twice", word);
+						"\"%s\" stands twice; "
+						"allowed: once",
+						word);
 		if (count == max)
 			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 					"more than %zu words", max);

@@ -54,15 +54,29 @@ static int unknown_key(const struct place *place, const char *key,
 			  is_cut ? ", see memprof-report --help" : "");
 }
 
-static bool seen_before(struct section_seen *seen, size_t index)
+/* Return: the line where the key stood before, 0 if it did not; 1 in --view. */
+static uint32_t seen_before(struct section_seen *seen, size_t index,
+			    uint32_t line)
 {
-	uint64_t bit = UINT64_C(1) << index % 64;
-	uint64_t *word = &seen->bits[index / 64];
-	bool before = *word & bit;
+	uint32_t before;
 
-	assert(index / 64 < sizeof(seen->bits) / sizeof(seen->bits[0]));
-	*word |= bit;
+	assert(index < sizeof(seen->lines) / sizeof(seen->lines[0]));
+	before = seen->lines[index];
+	if (!before)
+		seen->lines[index] = line ? line : 1;
 	return before;
+}
+
+static int stands_twice(const struct place *place, const char *key,
+			uint32_t before)
+{
+	if (!place->line)
+		return place_fail(place, -EINVAL,
+				  "%s stands twice; allowed: once", key);
+	return place_fail(place, -EINVAL,
+			  "%s stands twice, first in line %u; allowed: once in "
+			  "a section",
+			  key, before);
 }
 
 /* The checks that all keys share. @kind: what the key takes. */
@@ -70,8 +84,10 @@ static int key_check(struct spec *spec, const char *key, const char *value,
 		     const char *kind, bool may_repeat, size_t index,
 		     struct section_seen *seen, const struct place *place)
 {
-	if (seen_before(seen, index) && !may_repeat)
-		return place_fail(place, -EINVAL, "%s stands twice", key);
+	uint32_t before = seen_before(seen, index, place->line);
+
+	if (before && !may_repeat)
+		return stands_twice(place, key, before);
 	if (!value[0])
 		return place_fail(place, -EINVAL,
 				  "%s has no value; allowed: %s = %s", key, key,
@@ -267,6 +283,11 @@ int section_filter_set(struct spec *spec, struct filter_spec *filter,
 	if (why)
 		return place_fail(place, -EINVAL, "there is no key %s: %s", key,
 				  why);
+	if (view_key_find(key, false))
+		return place_fail(place, -EINVAL,
+				  "%s is a key of [view NAME]; allowed in "
+				  "[filter NAME]: filter keys",
+				  key);
 	filter_key_names(false, names, 0);
 	return unknown_key(place, key, " in [filter]", names);
 }

@@ -12,9 +12,10 @@
 
 struct mistakes;
 
-/* Keys of one section met so far, zeroed at its beginning: a bit each. */
+/* Where each key of one section stood first, zeroed at its beginning: a line, 0 if
+   it has not been met; of --view 1. */
 struct section_seen {
-	uint64_t bits[4];
+	uint32_t lines[256];
 };
 
 /* What messages point at. @line is 0 for --view. */

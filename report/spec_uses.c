@@ -82,7 +82,8 @@ static int use_size(struct resolving *resolving,
 	}
 	size = &resolving->sizes[index];
 	if (*size == ON_THE_WAY) {
-		refuse(resolving, term, use->name, "uses itself");
+		refuse(resolving, term, use->name,
+		       "uses itself; allowed: filters that do not");
 		return 0;
 	}
 	if (*size == 0 && depth == SPEC_USES_MAX) {

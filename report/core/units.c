@@ -448,7 +448,10 @@ static const struct time_unit time_units[] = {
 	{ "ns", 1 },
 };
 
-enum { TIME_UNIT_COUNT = sizeof(time_units) / sizeof(time_units[0]) };
+enum {
+	TIME_UNIT_COUNT = sizeof(time_units) / sizeof(time_units[0]),
+	SECONDS = 4, /* its index */
+};
 
 /* Return: index of the unit whose name is the letters at @text, or -1. */
 static int time_unit_find(const char *text, size_t *ret_len)
@@ -488,8 +491,8 @@ bool units_parse_seconds(const char *text, double *ret)
 		if (!text)
 			return false;
 		text = skip_blanks(text);
-		if (!*text && previous < 0) {
-			ns = decimal_ns(&decimal, NS_PER_S);
+		if (!*text && previous < SECONDS) {
+			ns += decimal_ns(&decimal, NS_PER_S);
 			break;
 		}
 		unit = time_unit_find(text, &len);

@@ -322,7 +322,7 @@ static int term_check(const struct filter_spec *spec,
 	    term->value.number == LIFETIME_ALL)
 		return diag_set_line(diag, -EINVAL, NULL, term->line,
 				     "not_lifetime = all: no allocation could "
-				     "pass");
+				     "pass; allowed: the other lifetimes");
 	upper = term->key->test == TEST_MIN ? upper_of(spec, term) : NULL;
 	if (!upper || !is_above(term, upper))
 		return 0;
@@ -330,10 +330,11 @@ static int term_check(const struct filter_spec *spec,
 			     term->line > upper->line ? term->line
 						      : upper->line,
 			     "%s = %s is %s than %s = %s: no allocation could "
-			     "pass",
+			     "pass; allowed: %s up to %s",
 			     term->key->name, term->written,
 			     term->key->kind == KIND_TIME ? "later" : "greater",
-			     upper->key->name, upper->written);
+			     upper->key->name, upper->written, term->key->name,
+			     upper->written);
 }
 
 int filter_spec_check(const struct filter_spec *spec, size_t *at,

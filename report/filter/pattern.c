@@ -44,7 +44,7 @@ static pcre2_code *pattern_compile(const char *text, struct diag *diag)
 		pcre2_get_error_message(error, message, sizeof(message));
 		diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
 			 "\"%s\" is not a regular expression: %s, at byte "
-			 "%zu of it",
+			 "%zu of it; allowed: what PCRE2 reads",
 			 text, (const char *)message, (size_t)offset);
 	}
 	return code;

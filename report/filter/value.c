@@ -184,7 +184,7 @@ static int parse_numbers(struct filter_value *ret, const char *text,
 	for (size_t i = 1; i < count; i++)
 		if (items[i] == items[i - 1])
 			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-					"%llu stands twice",
+					"%llu stands twice; allowed: once",
 					(unsigned long long)items[i]);
 	ret->numbers.items = items;
 	ret->numbers.count = count;
@@ -211,7 +211,8 @@ static int parse_filters(struct filter_value *ret, const char *text,
 			if (strcmp(items[i].name, items[count].name) == 0)
 				return diag_set(diag, -EINVAL, NULL,
 						DIAG_NO_OFFSET,
-						"\"%s\" stands twice",
+						"\"%s\" stands twice; "
+						"allowed: once",
 						items[i].name);
 		count++;
 	}

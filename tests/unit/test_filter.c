@@ -1033,10 +1033,10 @@ static void bad_values_are_refused(void **state)
 		"10MB, 0x1000");
 	refused("function_regex", "a(b",
 		"\"a(b\" is not a regular expression: missing closing "
-		"parenthesis, at byte 3 of it");
+		"parenthesis, at byte 3 of it; allowed: what PCRE2 reads");
 	refused("negative_function_regex", "[z-a]",
 		"\"[z-a]\" is not a regular expression: range out of order in "
-		"character class, at byte 3 of it");
+		"character class, at byte 3 of it; allowed: what PCRE2 reads");
 	assert_null(filter_key_find("form", NULL));
 }
 
@@ -1069,10 +1069,12 @@ static void exclusive_conditions_are_refused(void **state)
 	spec_set(&spec, "size_max", "10");
 	assert_int_equal(filter_spec_check(&spec, &at, &diag), -EINVAL);
 	assert_string_equal(diag.text, "from = 50% is later than to = 49%: no "
-				       "allocation could pass");
+				       "allocation could pass; allowed: from "
+				       "up to 49%");
 	assert_int_equal(filter_spec_check(&spec, &at, &diag), -EINVAL);
 	assert_string_equal(diag.text, "size_min = 11 is greater than size_max "
-				       "= 10: no allocation could pass");
+				       "= 10: no allocation could pass; "
+				       "allowed: size_min up to 10");
 	assert_int_equal(filter_spec_check(&spec, &at, &diag), 0);
 }
 

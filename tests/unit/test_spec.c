@@ -334,9 +334,10 @@ static void bad_section_lines_are_refused(void **state)
 {
 	(void)state;
 	refuses("\n[view\ncount = 1\n",
-		"a.ini:2: a section without its ]; allowed: [report], [filter NAME], [view NAME]");
+		"a.ini:2: \"[view\" is a section without its ]; allowed: [report], [filter NAME], [view NAME]");
 	refuses("[view a] count = 1\n",
-		"a.ini:1: text after the ] of a section; allowed: a comment");
+		"a.ini:1: \"count = 1\" stands after the ] of a section; "
+		"allowed: a comment");
 	refuses("[view 123456789012345678901234567890123456789012345]\n",
 		"a.ini:1: a section's name of 50 bytes; allowed: up to 49");
 	refuses("[view]\n", "a.ini:1: a view without a name; allowed: [view "
@@ -356,17 +357,22 @@ static void repetition_is_refused(void **state)
 {
 	(void)state;
 	refuses("[view a]\ncount = 1\norder = asc\ncount = 1\n",
-		"a.ini:4: count stands twice");
+		"a.ini:4: count stands twice, first in line 2; allowed: once "
+		"in a section");
 	refuses("[view a]\nsize_min = 1\nsize_min = 2\n",
-		"a.ini:3: size_min stands twice");
+		"a.ini:3: size_min stands twice, first in line 2; allowed: "
+		"once in a section");
 	refuses("[report]\ntitle = a\ntitle = b\n",
-		"a.ini:3: title stands twice");
+		"a.ini:3: title stands twice, first in line 2; allowed: once "
+		"in a section");
 	refuses("[view a]\n[view b]\n[view a]\n",
-		"a.ini:3: [view a] stands twice, first in line 1");
+		"a.ini:3: [view a] stands twice, first in line 1; allowed: "
+		"once");
 	refuses("\n[report]\n[view b]\n[report]\n",
-		"a.ini:4: [report] stands twice, first in line 2");
+		"a.ini:4: [report] stands twice, first in line 2; allowed: "
+		"once");
 	refuses("[view a]\nartifacts = tree, folded, tree\n",
-		"a.ini:2: artifacts: \"tree\" stands twice");
+		"a.ini:2: artifacts: \"tree\" stands twice; allowed: once");
 }
 
 static void bad_values_are_refused(void **state)
@@ -409,7 +415,8 @@ static void bad_values_are_refused(void **state)
 		"allowed: 4096, 64KiB, 10MB, 0x1000");
 	refuses("[view a]\nfunction_regex = a(b\n",
 		"a.ini:2: function_regex: \"a(b\" is not a regular "
-		"expression: missing closing parenthesis, at byte 3 of it");
+		"expression: missing closing parenthesis, at byte 3 of it; "
+		"allowed: what PCRE2 reads");
 	refuses("[view a]\nsort_by = all.sise\n",
 		"a.ini:2: sort_by: \"all.sise\" is not a sort key; did you "
 		"mean \"all.size\"? Allowed: timestamp, address, size, "
@@ -469,11 +476,13 @@ static void missing_values_are_refused(void **state)
 	refuses("[report]\ntitle = ; nothing\n",
 		"a.ini:2: title has no value; allowed: title = TEXT");
 	refuses("[view a]\nlifetime\n[view b]\n",
-		"a.ini:2: neither a key nor a section; allowed: KEY = VALUE, "
+		"a.ini:2: \"lifetime\" is neither a key nor a section; "
+		"allowed: KEY = VALUE, "
 		"[report], [filter NAME], [view NAME], ; COMMENT");
 	/* The first of two errors is the one to mend. */
 	refuses("[view a]\nlifetime\nfoo = 1\n",
-		"a.ini:2: neither a key nor a section; allowed: KEY = VALUE, "
+		"a.ini:2: \"lifetime\" is neither a key nor a section; "
+		"allowed: KEY = VALUE, "
 		"[report], [filter NAME], [view NAME], ; COMMENT");
 	refuses("[view a]\ncount = x\nlifetime\n",
 		"a.ini:2: count: \"x\" is not a number of rows; allowed: 1 "
@@ -485,10 +494,10 @@ static void contradictions_are_refused(void **state)
 	(void)state;
 	refuses("\n[view a]\nsize_min = 2\nsize_max = 1\n[view b]\nx = 1\n",
 		"a.ini:4: size_min = 2 is greater than size_max = 1: no "
-		"allocation could pass");
+		"allocation could pass; allowed: size_min up to 1");
 	refuses("[view a]\nfrom = 60%\nto = 50%\n",
 		"a.ini:3: from = 60% is later than to = 50%: no allocation "
-		"could pass");
+		"could pass; allowed: from up to 50%");
 	refuses("[view a]\nsort_by = size\nartifacts = tree, groups\n",
 		"a.ini:2: [view a]: sort_by = size is an order of "
 		"allocations, not of groups; allowed: only_matched.… and "
@@ -575,12 +584,15 @@ static void bad_filters_are_refused(void **state)
 		"a.ini:2: not_use: \"x\" is not a filter; allowed: none, as "
 		"there is no [filter NAME]");
 	refuses("[filter a]\nuse = a\n",
-		"a.ini:2: use: \"a\" uses itself");
+		"a.ini:2: use: \"a\" uses itself; allowed: filters that do "
+		"not");
 	refuses("[filter a]\nuse = b\n[filter b]\nuse_any = c\n"
 		"[filter c]\nsize_min = 1\nnot_use = a\n",
-		"a.ini:7: not_use: \"a\" uses itself");
+		"a.ini:7: not_use: \"a\" uses itself; allowed: filters that do "
+		"not");
 	refuses("[filter a]\n[filter a]\n",
-		"a.ini:2: [filter a] stands twice, first in line 1");
+		"a.ini:2: [filter a] stands twice, first in line 1; allowed: "
+		"once");
 	refuses("[filter]\n", "a.ini:1: a filter without a name; allowed: "
 			      "[filter NAME]");
 	refuses("[filter .a]\n",
@@ -588,9 +600,9 @@ static void bad_filters_are_refused(void **state)
 		"digits, _ . -, not beginning with a dot");
 	refuses("[filter a]\nsize_min = 2\nsize_max = 1\n",
 		"a.ini:3: size_min = 2 is greater than size_max = 1: no "
-		"allocation could pass");
+		"allocation could pass; allowed: size_min up to 1");
 	refuses("[view v]\nuse = a, a\n[filter a]\n",
-		"a.ini:2: use: \"a\" stands twice");
+		"a.ini:2: use: \"a\" stands twice; allowed: once");
 	refuses("[view v]\nuse = a,\n[filter a]\n",
 		"a.ini:2: use: \"\" is not a filter; allowed: names of "
 		"[filter NAME] sections with commas between them");
@@ -610,7 +622,7 @@ static void keys_of_filters_are_filter_keys(void **state)
 
 	(void)state;
 	refuses("[view a]\nthread = 1\nnot_thread = 2\nthread = 1, 1\n",
-		"a.ini:4: thread: 1 stands twice");
+		"a.ini:4: thread: 1 stands twice; allowed: once");
 	refuses("[view a]\nthread = 1, x\n",
 		"a.ini:2: thread: \"x\" is not a number; allowed: whole "
 		"numbers with commas between them (3, 17)");
@@ -633,12 +645,13 @@ static void keys_of_filters_are_filter_keys(void **state)
 		"allowed: heaptrack, freed");
 	refuses("[view a]\nnot_lifetime = all\n",
 		"a.ini:2: not_lifetime = all: no allocation could "
-		"pass");
+		"pass; allowed: the other lifetimes");
 	refuses("[view a]\ngroup_leaked_allocations_min = 50.5%\n"
 		"group_leaked_allocations_max = 50.49%\n",
 		"a.ini:3: group_leaked_allocations_min = 50.5% is greater "
 		"than group_leaked_allocations_max = 50.49%: no allocation "
-		"could pass");
+		"could pass; allowed: group_leaked_allocations_min up to "
+		"50.49%");
 	refuses("[view a]\nmmaped = true\n",
 		"a.ini:2: mmaped: \"true\" is not an answer; allowed: yes, "
 		"no");
@@ -830,7 +843,8 @@ static void bad_queries_are_refused(void **state)
 				  "allowed: KEY=VALUE&KEY=VALUE");
 	refuses_query("count=", "--view: count has no value; allowed: count = "
 				"NUMBER");
-	refuses_query("count=1&count=2", "--view: count stands twice");
+	refuses_query("count=1&count=2", "--view: count stands twice; "
+						"allowed: once");
 	refuses_query("count=-1", "--view: count: \"-1\" is not a number of "
 				  "rows; allowed: 1 and more, all");
 	refuses_query("title=a%00b", "--view: %00 in \"title=a%00b\"; "
@@ -841,7 +855,8 @@ static void bad_queries_are_refused(void **state)
 		      "UTF-8");
 	refuses_query("size_min=2&size_max=1",
 		      "--view: size_min = 2 is greater than size_max = 1: no "
-		      "allocation could pass");
+		      "allocation could pass; "
+		      "allowed: size_min up to 1");
 	refuses_query("sort_by=all.size",
 		      "--view: sort_by = all.size is an order of groups, not "
 		      "of allocations; allowed: timestamp, address, size, "

@@ -191,9 +191,10 @@ static void test_parse_seconds(void **state)
 		{ "10us", 1e-5 },  { "10µs", 1e-5 },      { "5ns", 5e-9 },
 		{ "2m", 120 },     { "1h", 3600 },        { "3d", 259200 },
 		{ "1h30m", 5400 }, { "2 min 03 s", 123 }, { ".5", 0.5 },
+		{ "1h30", 3630 },  { "2 min 1.5", 121.5 },
 	};
 	static const char *const bad[] = {
-		"", "s", "1x", "1h30", "30m1h", "1m1m", "-1", "1 s x", "1e3",
+		"", "s", "1x", "1s30", "30 m 1h", "1m1m", "-1", "1 s x", "1e3",
 	};
 	double seconds, same;
 
