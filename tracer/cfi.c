@@ -141,6 +141,10 @@ static uintptr_t search_table(const struct cfi_section *section,
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
+		/* Whichever is next, it is in no cache yet. */
+		__builtin_prefetch(c.p + (low + middle) / 2 * sizeof(pair));
+		__builtin_prefetch(c.p + (middle + 1 + high) / 2 *
+					     sizeof(pair));
 		memcpy(pair, c.p + middle * sizeof(pair), sizeof(pair));
 		if (header + (uintptr_t)(intptr_t)pair[0] <= pc)
 			low = middle + 1;

@@ -78,6 +78,8 @@ static inline uint64_t cfi_uleb(struct cfi_cursor *c)
 	unsigned shift = 0;
 	uint8_t byte;
 
+	if (c->p < c->end && !(*c->p & 0x80)) /* as most often */
+		return *c->p++;
 	do {
 		byte = cfi_u8(c);
 		if (shift < 64)

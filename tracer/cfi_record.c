@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/cfi_record.h"
 
-enum {
-	REMEMBER_MAX = 8, /* nesting of DW_CFA_remember_state */
+#include "tracer/cfi_program.h"
 
-	/* Pointer encodings. */
+/* Pointer encodings. */
+enum {
 	ENC_ABSPTR = 0x00,
 	ENC_ULEB = 0x01,
 	ENC_UDATA2 = 0x02,
@@ -16,68 +16,6 @@ enum {
 	ENC_SDATA8 = 0x0c,
 	ENC_PCREL = 0x10,
 	ENC_INDIRECT = 0x80,
-};
-
-/* Call frame instructions; the first three have an operand in the low bits. */
-enum {
-	OP_ADVANCE_LOC = 0x40,
-	OP_OFFSET = 0x80,
-	OP_RESTORE = 0xc0,
-	OP_NOP = 0x00,
-	OP_SET_LOC = 0x01,
-	OP_ADVANCE_LOC1 = 0x02,
-	OP_ADVANCE_LOC2 = 0x03,
-	OP_ADVANCE_LOC4 = 0x04,
-	OP_OFFSET_EXTENDED = 0x05,
-	OP_RESTORE_EXTENDED = 0x06,
-	OP_UNDEFINED = 0x07,
-	OP_SAME_VALUE = 0x08,
-	OP_REGISTER = 0x09,
-	OP_REMEMBER_STATE = 0x0a,
-	OP_RESTORE_STATE = 0x0b,
-	OP_DEF_CFA = 0x0c,
-	OP_DEF_CFA_REGISTER = 0x0d,
-	OP_DEF_CFA_OFFSET = 0x0e,
-	OP_DEF_CFA_EXPRESSION = 0x0f,
-	OP_EXPRESSION = 0x10,
-	OP_OFFSET_EXTENDED_SF = 0x11,
-	OP_DEF_CFA_SF = 0x12,
-	OP_DEF_CFA_OFFSET_SF = 0x13,
-	OP_VAL_OFFSET = 0x14,
-	OP_VAL_OFFSET_SF = 0x15,
-	OP_VAL_EXPRESSION = 0x16,
-	OP_GNU_ARGS_SIZE = 0x2e,
-	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-};
-
-/**
- * struct cie - what the FDEs of one kind have in common
- */
-struct cie {
-	uint64_t code_align;
-	int64_t data_align;
-	uint8_t encoding;
-	bool has_augmentation_data;
-	bool is_signal;
-	struct cfi_cursor program;
-};
-
-/**
- * struct machine - a call frame program being run
- * @loc:     address that the row under construction begins at
- * @row:     that row
- * @initial: the row after the CIE's program, for restore
- * @depth:   rows remembered
- */
-struct machine {
-	const struct cfi_section *section;
-	const struct cie *cie;
-	uintptr_t loc;
-	struct cfi_row row;
-	struct cfi_row initial;
-	struct cfi_row remembered[REMEMBER_MAX];
-	unsigned depth;
-	bool bad;
 };
 
 struct cfi_cursor cfi_open(const struct cfi_section *section, uintptr_t addr)
@@ -189,7 +127,7 @@ static uintptr_t read_cie_place(const struct cfi_section *section,
 
 /* Safety: bounds checked.  Reads the augmentation data @letters describe. */
 static void read_augmentation(const struct cfi_section *section,
-			      struct cie *cie, struct cfi_cursor *c,
+			      struct cfi_cie *cie, struct cfi_cursor *c,
 			      const char *letters)
 {
 	uint64_t len = cfi_uleb(c);
@@ -217,7 +155,7 @@ static void read_augmentation(const struct cfi_section *section,
 
 /* Safety: bounds checked.  Return: whether the CIE at @addr is readable. */
 static bool read_cie(const struct cfi_section *section, uintptr_t addr,
-		     struct cie *ret)
+		     struct cfi_cie *ret)
 {
 	struct cfi_cursor c = cfi_open(section, addr);
 	const char *letters;
@@ -225,7 +163,7 @@ static bool read_cie(const struct cfi_section *section, uintptr_t addr,
 	size_t offset_bytes;
 	uint8_t version;
 
-	*ret = (struct cie){.encoding = ENC_ABSPTR};
+	*ret = (struct cfi_cie){.encoding = ENC_ABSPTR};
 	if (c.bad)
 		return false;
 	offset_bytes = enter_record(&c);
@@ -253,202 +191,12 @@ static bool read_cie(const struct cfi_section *section, uintptr_t addr,
 	return !c.bad && return_register == CFI_RIP;
 }
 
-/* Safety: pure.  Return: where @reg's rule is kept, NULL for the others. */
-static struct cfi_saved *get_saved(struct cfi_row *row, uint64_t reg)
-{
-	if (reg == CFI_RBP)
-		return &row->rbp;
-	if (reg == CFI_RIP)
-		return &row->rip;
-	return NULL;
-}
-
-/* Safety: pure. */
-static void set_saved(struct machine *m, uint64_t reg, enum cfi_where where,
-		      int64_t offset)
-{
-	struct cfi_saved *saved = get_saved(&m->row, reg);
-
-	if (saved)
-		*saved = (struct cfi_saved){.where = where, .offset = offset};
-}
-
-/* Safety: pure. */
-static void restore_saved(struct machine *m, uint64_t reg)
-{
-	struct cfi_saved *saved = get_saved(&m->row, reg);
-
-	if (saved)
-		*saved = *get_saved(&m->initial, reg);
-}
-
-/* Safety: bounds checked. */
-static struct cfi_expression read_expression(struct cfi_cursor *c)
-{
-	uint64_t len = cfi_uleb(c);
-	struct cfi_expression expression = {.start = c->p};
-
-	cfi_skip(c, len);
-	expression.end = c->p;
-	return expression;
-}
-
-/* Safety: pure. */
-static void set_cfa(struct machine *m, uint64_t reg, int64_t offset)
-{
-	m->row.cfa_is_expression = false;
-	m->row.cfa_register = reg;
-	m->row.cfa_offset = offset;
-}
-
-/* Safety: bounds checked.  An operand times the data alignment. */
-static int64_t read_factored(const struct machine *m, struct cfi_cursor *c,
-			     bool is_signed)
-{
-	uint64_t v = is_signed ? (uint64_t)cfi_sleb(c) : cfi_uleb(c);
-
-	return (int64_t)(v * (uint64_t)m->cie->data_align);
-}
-
-/* Safety: bounds checked.  Instructions about the CFA.  Return: was one. */
-static bool run_cfa(struct machine *m, struct cfi_cursor *c, uint8_t op)
-{
-	uint64_t reg;
-
-	switch (op) {
-	case OP_DEF_CFA:
-		reg = cfi_uleb(c);
-		set_cfa(m, reg, (int64_t)cfi_uleb(c));
-		return true;
-	case OP_DEF_CFA_SF:
-		reg = cfi_uleb(c);
-		set_cfa(m, reg, read_factored(m, c, true));
-		return true;
-	case OP_DEF_CFA_REGISTER:
-		set_cfa(m, cfi_uleb(c), m->row.cfa_offset);
-		return true;
-	case OP_DEF_CFA_OFFSET:
-		set_cfa(m, m->row.cfa_register, (int64_t)cfi_uleb(c));
-		return true;
-	case OP_DEF_CFA_OFFSET_SF:
-		set_cfa(m, m->row.cfa_register, read_factored(m, c, true));
-		return true;
-	case OP_DEF_CFA_EXPRESSION:
-		m->row.cfa_is_expression = true;
-		m->row.cfa_expression = read_expression(c);
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Safety: bounds checked.  Instructions about one register. */
-static bool run_register(struct machine *m, struct cfi_cursor *c, uint8_t op)
-{
-	struct cfi_saved *saved;
-	uint64_t reg;
-
-	if ((op < OP_OFFSET_EXTENDED || op > OP_REGISTER) &&
-	    op != OP_EXPRESSION && op != OP_OFFSET_EXTENDED_SF &&
-	    (op < OP_VAL_OFFSET || op > OP_VAL_EXPRESSION) &&
-	    op != OP_GNU_NEGATIVE_OFFSET_EXTENDED)
-		return false;
-	reg = cfi_uleb(c);
-	if (op == OP_OFFSET_EXTENDED) {
-		set_saved(m, reg, CFI_OFFSET, read_factored(m, c, false));
-	} else if (op == OP_OFFSET_EXTENDED_SF) {
-		set_saved(m, reg, CFI_OFFSET, read_factored(m, c, true));
-	} else if (op == OP_GNU_NEGATIVE_OFFSET_EXTENDED) {
-		set_saved(
-		    m, reg, CFI_OFFSET,
-		    (int64_t)-(uint64_t)read_factored(m, c, false));
-	} else if (op == OP_RESTORE_EXTENDED) {
-		restore_saved(m, reg);
-	} else if (op == OP_UNDEFINED) {
-		set_saved(m, reg, CFI_UNDEFINED, 0);
-	} else if (op == OP_SAME_VALUE) {
-		set_saved(m, reg, CFI_SAME, 0);
-	} else if (op == OP_EXPRESSION) {
-		set_saved(m, reg, CFI_EXPRESSION, 0);
-		saved = get_saved(&m->row, reg);
-		if (saved)
-			saved->expression = read_expression(c);
-		else
-			read_expression(c);
-	} else {
-		set_saved(m, reg, CFI_OTHER, 0);
-		if (op == OP_VAL_EXPRESSION)
-			read_expression(c);
-		else
-			cfi_uleb(c);
-	}
-	return true;
-}
-
-/* Safety: bounds checked.  Instructions that move on.  Return: was one. */
-static bool run_advance(struct machine *m, struct cfi_cursor *c, uint8_t op)
-{
-	uint64_t delta;
-
-	if ((op & 0xc0) == OP_ADVANCE_LOC)
-		delta = op & 0x3f;
-	else if (op == OP_ADVANCE_LOC1)
-		delta = cfi_unsigned(c, 1);
-	else if (op == OP_ADVANCE_LOC2)
-		delta = cfi_unsigned(c, 2);
-	else if (op == OP_ADVANCE_LOC4)
-		delta = cfi_unsigned(c, 4);
-	else
-		return false;
-	m->loc += delta * m->cie->code_align;
-	return true;
-}
-
-/* Safety: bounds checked.  The rest. */
-static void run_other(struct machine *m, struct cfi_cursor *c, uint8_t op)
-{
-	if ((op & 0xc0) == OP_OFFSET) {
-		set_saved(m, op & 0x3f, CFI_OFFSET, read_factored(m, c, false));
-	} else if ((op & 0xc0) == OP_RESTORE) {
-		restore_saved(m, op & 0x3f);
-	} else if (op == OP_REMEMBER_STATE && m->depth < REMEMBER_MAX) {
-		m->remembered[m->depth++] = m->row;
-	} else if (op == OP_RESTORE_STATE && m->depth > 0) {
-		m->row = m->remembered[--m->depth];
-	} else if (op == OP_SET_LOC) {
-		m->loc = cfi_encoded(m->section, c, m->cie->encoding) +
-			 m->section->bias;
-	} else if (op == OP_GNU_ARGS_SIZE) {
-		cfi_uleb(c);
-	} else if (op != OP_NOP) {
-		m->bad = true;
-	}
-}
-
-/* Safety: bounds checked.  Runs until the row for @pc is complete. */
-static void run(struct machine *m, struct cfi_cursor c, uintptr_t pc)
-{
-	while (c.p < c.end && !c.bad && !m->bad) {
-		uint8_t op = cfi_u8(&c);
-
-		if (run_advance(m, &c, op)) {
-			if (m->loc > pc)
-				break;
-		} else if (!run_cfa(m, &c, op) && !run_register(m, &c, op)) {
-			run_other(m, &c, op);
-			if (op == OP_SET_LOC && m->loc > pc)
-				break;
-		}
-	}
-	m->bad |= c.bad;
-}
-
 /**
  * struct fde - one that was read
  * @program: the instructions that come after the CIE's
  */
 struct fde {
-	struct cie cie;
+	struct cfi_cie cie;
 	struct cfi_range range;
 	struct cfi_cursor program;
 };
@@ -480,22 +228,15 @@ static bool read_head(const struct cfi_section *section, uintptr_t addr,
 enum cfi_status cfi_read_fde(const struct cfi_section *section, uintptr_t addr,
 			     uintptr_t pc, struct cfi_row *ret)
 {
-	struct machine m = {.section = section};
 	struct fde fde;
 
 	if (!read_head(section, addr, &fde))
 		return CFI_BAD;
 	if (pc < fde.range.start || pc >= fde.range.end)
 		return CFI_NONE;
-	m.cie = &fde.cie;
-	run(&m, fde.cie.program, UINTPTR_MAX);
-	m.initial = m.row;
-	m.loc = fde.range.start;
-	run(&m, fde.program, pc);
-	if (m.bad)
+	if (!cfi_run(section, &fde.cie, fde.program, fde.range.start, pc, ret))
 		return CFI_BAD;
-	m.row.is_signal = fde.cie.is_signal;
-	*ret = m.row;
+	ret->is_signal = fde.cie.is_signal;
 	return CFI_FOUND;
 }
 
