@@ -64,7 +64,7 @@ int timeline_begun(void *context, const struct live_block *block)
 
 	if (!is_marked(timeline, block->id))
 		return 0;
-	timeline->bytes += block->size;
+	timeline->bytes += live_block_size(block);
 	timeline->blocks++;
 	levels_set(&timeline->levels, block->alloc_tick, timeline->bytes,
 		   timeline->blocks);

@@ -8,24 +8,13 @@
 #ifndef REPORT_ENGINE_CULLED_H
 #define REPORT_ENGINE_CULLED_H
 
-#include <stdint.h>
+struct engine;
+struct engine_lane;
+struct event;
 
-struct culled;
-struct engine_totals;
-struct group;
-struct levels;
-struct moments;
-
-/* What culled_add() adds to. */
-struct culled_sums {
-	struct engine_totals *totals;
-	struct group *group;
-	struct levels *levels;
-	struct moments *moments;
-};
-
-/* Adds @culled, of which @temporary were freed by the thread's next event. */
-void culled_add(const struct culled_sums *to, const struct culled *culled,
-		uint64_t temporary);
+/* Takes an event of EVENT_CULLED_MOST or what follows that, which is no event at
+   its time.  Return: 0 or negative errno. */
+int culled_take(struct engine *engine, struct engine_lane *lane,
+		const struct event *event);
 
 #endif /* REPORT_ENGINE_CULLED_H */

@@ -29,7 +29,8 @@ static int groups_cover(struct groups *groups, size_t stack_count)
 	return 0;
 }
 
-uint32_t groups_get(struct groups *groups, uint32_t stack, uint32_t stack_count)
+uint32_t groups_make(struct groups *groups, uint32_t stack,
+		     uint32_t stack_count)
 {
 	struct group *group;
 

@@ -25,24 +25,27 @@
  * leaked = allocated - freed = live at the end.
  */
 struct group {
+	/* What every event looks at. */
 	uint64_t allocated_count;
 	uint64_t allocated_bytes;
-	uint64_t usable_bytes;
 	uint64_t freed_count;
 	uint64_t freed_bytes;
+	uint64_t peak_epoch;
 	uint64_t temporary_count;
 	uint64_t temporary_bytes;
+	uint32_t stack;
+	/* What an allocation looks at. */
+	uint64_t usable_bytes;
 	uint64_t first_tick;
 	uint64_t last_tick;
 	uint64_t min_size;
 	uint64_t max_size;
+	uint64_t max_live_bytes;
+	/* What changes seldom. */
 	uint64_t peak_bytes;
 	uint64_t peak_count;
-	uint64_t peak_epoch;
-	uint64_t max_live_bytes;
 	uint64_t max_live_tick;
 	uint64_t max_live_order;
-	uint32_t stack;
 };
 
 /**
@@ -61,9 +64,21 @@ struct groups {
 
 void groups_done(struct groups *groups);
 
+/* groups_get() of a stack that may have none. */
+uint32_t groups_make(struct groups *groups, uint32_t stack,
+		     uint32_t stack_count);
+
 /* Return: number of the group of node @stack (there are @stack_count nodes by
    now), made if new; GROUPS_NONE when out of memory. */
-uint32_t groups_get(struct groups *groups, uint32_t stack, uint32_t stack_count);
+static inline uint32_t groups_get(struct groups *groups, uint32_t stack,
+				  uint32_t stack_count)
+{
+	if (__builtin_expect(stack < groups->of_stack_count &&
+				     groups->of_stack[stack],
+			     1))
+		return groups->of_stack[stack] - 1;
+	return groups_make(groups, stack, stack_count);
+}
 
 /**
  * group_note_peak() - call before the live bytes of @group change
@@ -86,7 +101,6 @@ static inline void group_prefetch(const struct group *group)
 {
 	__builtin_prefetch(group);
 	__builtin_prefetch((const char *)group + 64);
-	__builtin_prefetch((const char *)(group + 1) - 1);
 }
 
 /* Call once at the end, with the final epoch. */

@@ -8,6 +8,7 @@
 #ifndef REPORT_ENGINE_LEVELS_H
 #define REPORT_ENGINE_LEVELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,6 +66,21 @@ static inline void levels_set(struct levels *levels, uint64_t tick,
 		levels->bytes[levels->bin] = bytes;
 	if (blocks > levels->blocks[levels->bin])
 		levels->blocks[levels->bin] = blocks;
+}
+
+/* A higher level than before, within the current bin.  Return: whether no level of
+   the bin had as many bytes. */
+static inline bool levels_rise(struct levels *levels, uint64_t bytes,
+			       uint64_t blocks)
+{
+	size_t bin = levels->bin;
+
+	if (blocks > levels->blocks[bin])
+		levels->blocks[bin] = blocks;
+	if (bytes <= levels->bytes[bin])
+		return false;
+	levels->bytes[bin] = bytes;
+	return true;
 }
 
 /* Blocks that came and went to reach the level last set. */

@@ -49,7 +49,7 @@ const char *event_call_name(enum event_call call);
  * @tick:  trace clock; within a lane never falling
  * @addr:  block or map; MALLOPT: param; CULLED: of @b, those whose free was the
  *         thread's next such event; CULLED_TIMES: tick of the first
- * @size:  requested bytes or map length; RSS: bytes; LOST: count;
+ * @size:  requested bytes, below 2^48, or map length; RSS: bytes; LOST: count;
  *         MALLOPT: value; CULLED: of each; CULLED_TIMES: tick of the last;
  *         CULLED_MOST: bytes
  * @a:     ALLOC, CULLED: slack (usable - requested) bytes; MMAP: prot |

@@ -415,25 +415,26 @@ static void realloc_extends_the_chain(void **state)
 static void many_blocks_are_found_again(void **state)
 {
 	struct live_table live;
+	struct live_place place;
 	struct live_block *block;
 	size_t left = 0;
 
 	(void)state;
 	assert_int_equal(live_init(&live), 0);
 	for (uint64_t i = 0; i < 100000; i++) {
-		block = live_add(&live, i * 48 + 16);
+		assert_null(live_seek(&live, i * 48 + 16, &place));
+		block = live_put(&live, i * 48 + 16, place);
 		assert_non_null(block);
-		block->size = i;
+		live_block_set_size(block, i, 0);
 	}
 	for (uint64_t i = 0; i < 100000; i += 3) {
-		block = live_find(&live, i * 48 + 16);
-		assert_non_null(block);
-		live_remove(&live, block);
+		assert_non_null(live_seek(&live, i * 48 + 16, &place));
+		live_take(&live, place);
 	}
 	for (uint64_t i = 0; i < 100000; i++) {
-		block = live_find(&live, i * 48 + 16);
+		block = live_seek(&live, i * 48 + 16, &place);
 		assert_true((block == NULL) == (i % 3 == 0));
-		assert_true(!block || block->size == i);
+		assert_true(!block || live_block_size(block) == i);
 	}
 	for (block = live_next(&live, NULL); block;
 	     block = live_next(&live, block))
