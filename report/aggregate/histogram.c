@@ -129,13 +129,58 @@ static unsigned lifetime_class_of(const struct run *run,
 					  record->free_tick));
 }
 
+/* Return: the span that @ticks are in: sixteen from each power of two to the
+   next. */
+static inline unsigned span_of(uint64_t ticks)
+{
+	unsigned power;
+
+	if (ticks < 16)
+		return (unsigned)ticks;
+	power = 63 - (unsigned)__builtin_clzll(ticks);
+	return (power - 3) * 16 + (unsigned)(ticks >> (power - 4) & 15);
+}
+
+/* Return: the least ticks in @span. */
+static uint64_t span_min(unsigned span)
+{
+	if (span < 16)
+		return span;
+	return (uint64_t)(16 + span % 16) << (span / 16 - 1);
+}
+
+/* Where lifetime_class_of() has one answer for both ends of a span, without
+   looking at how times are written, it has it for what lies between. */
+void histogram_prepare(struct histogram *histogram, const struct run *run)
+{
+	for (unsigned span = 0; span < HISTOGRAM_SPANS; span++) {
+		uint64_t least = ticks_ns(run, span_min(span));
+		uint64_t most = ticks_ns(run, span + 1 < HISTOGRAM_SPANS
+						      ? span_min(span + 1) - 1
+						      : UINT64_MAX);
+		unsigned class = lifetime_class(least ? least - 1 : 0);
+
+		histogram->class_of[span] = 0;
+		if (class + 1 == HISTOGRAM_LIFETIMES ||
+		    most + 1 < lifetime_class_min_ns(class + 1))
+			histogram->class_of[span] = (uint8_t)(class + 1);
+	}
+}
+
 static struct histogram_class *of_lifetime(struct histogram *histogram,
 					   const struct run *run,
 					   const struct record *record)
 {
+	uint64_t ticks = record->free_tick - record->alloc_tick;
+	unsigned class;
+
 	if (record_is_leaked(record))
 		return &histogram->never_freed;
-	return &histogram->lifetimes[lifetime_class_of(run, record)];
+	if (record->free_tick < record->alloc_tick)
+		ticks = 0;
+	class = histogram->class_of[span_of(ticks)];
+	return &histogram->lifetimes[class ? class - 1
+					   : lifetime_class_of(run, record)];
 }
 
 void histogram_add(struct histogram *histogram, const struct run *run,

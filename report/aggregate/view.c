@@ -35,6 +35,8 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 		  options->keep_records ? view_rows_kept(options) : 0,
 		  options->rows_bytes, options->directory);
 	view->rows.last_tick = options->last_tick;
+	if (options->keep_histogram)
+		histogram_prepare(&view->histogram, options->run);
 	return view;
 }
 

@@ -18,8 +18,8 @@ static unsigned class_of(uint64_t ns)
 				return class;
 }
 
-static void add_one(struct histogram *histogram, const struct run *run,
-		    uint64_t from, uint64_t to)
+static void add_one(struct histogram *histogram, const struct histogram *empty,
+		    const struct run *run, uint64_t from, uint64_t to)
 {
 	const struct record record = {
 		.alloc_tick = from,
@@ -28,7 +28,7 @@ static void add_one(struct histogram *histogram, const struct run *run,
 		.size = 1,
 	};
 
-	memset(histogram, 0, sizeof(*histogram));
+	*histogram = *empty;
 	histogram_add(histogram, run, &record);
 }
 
@@ -38,12 +38,17 @@ static void lifetimes_are_those_that_are_written(void **state)
 {
 	static const double ticks_ns[] = { 1, 0.25, 0.4, 0.3333333333, 7.7, 52.08 };
 	static const uint64_t bounds_ns[] = { 100, 200, 500, 1000, 50000, 1000000 };
-	struct histogram histogram;
+	struct histogram histogram, empty;
 	unsigned checked = 0;
 
 	(void)state;
+	memset(&empty, 0, sizeof(empty));
 	for (size_t t = 0; t < sizeof(ticks_ns) / sizeof(ticks_ns[0]); t++) {
 		struct run run = { .first_tick = 1000, .tick_ns = ticks_ns[t] };
+
+		/* The first goes without. */
+		if (t)
+			histogram_prepare(&empty, &run);
 
 		for (size_t b = 0; b < sizeof(bounds_ns) / sizeof(bounds_ns[0]);
 		     b++) {
@@ -56,7 +61,8 @@ static void lifetimes_are_those_that_are_written(void **state)
 					uint64_t ns =
 						run_span_ns(&run, from, to);
 
-					add_one(&histogram, &run, from, to);
+					add_one(&histogram, &empty, &run, from,
+						to);
 					assert_int_equal(
 						histogram.lifetimes[class_of(ns)]
 							.count,
@@ -70,17 +76,22 @@ static void lifetimes_are_those_that_are_written(void **state)
 
 static void extremes_have_a_class(void **state)
 {
+	static const unsigned last = HISTOGRAM_LIFETIMES - 1;
 	const struct run run = { .tick_ns = 1e9 };
-	struct histogram histogram;
+	struct histogram histogram, empty;
 
 	(void)state;
-	add_one(&histogram, &run, 5, 5);
-	assert_int_equal(histogram.lifetimes[0].count, 1);
-	add_one(&histogram, &run, 5, UINT64_MAX - 1);
-	assert_int_equal(histogram.lifetimes[HISTOGRAM_LIFETIMES - 1].count, 1);
-	add_one(&histogram, &run, 5, RECORD_NEVER);
-	assert_int_equal(histogram.never_freed.count, 1);
-	assert_int_equal(histogram.never_freed.leaked_count, 1);
+	memset(&empty, 0, sizeof(empty));
+	for (int i = 0; i < 2; i++) {
+		add_one(&histogram, &empty, &run, 5, 5);
+		assert_int_equal(histogram.lifetimes[0].count, 1);
+		add_one(&histogram, &empty, &run, 5, UINT64_MAX - 1);
+		assert_int_equal(histogram.lifetimes[last].count, 1);
+		add_one(&histogram, &empty, &run, 5, RECORD_NEVER);
+		assert_int_equal(histogram.never_freed.count, 1);
+		assert_int_equal(histogram.never_freed.leaked_count, 1);
+		histogram_prepare(&empty, &run);
+	}
 }
 
 int main(void)
