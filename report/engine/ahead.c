@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A ring of slots.  The thread that reads fills one, hands it over and goes on
- * to the next that is free; the other takes them in the same order.  What the
- * reader learned before it handed over a slot, the taker of that slot may look
- * at; nodes of stacks do not change once they are there, and arrays that the
- * tree has grown out of stay until the end.
+ * to the next that is free; the other takes them in the same order.  Events stay
+ * where they were decoded: a slot says where, and has the batches whose last
+ * events it tells of, which are used again when the slot is.  What the reader
+ * learned before it handed over a slot, the taker of that slot may look at;
+ * nodes of stacks do not change once they are there, and arrays that the tree has
+ * grown out of stay until the end.
  */
 #include "report/engine/ahead.h"
 
@@ -20,33 +22,39 @@
 #include "report/event/stacks.h"
 
 /* All together few enough to stay in the cache on their way. */
-enum { SLOT_EVENTS = 1024, SLOT_COUNT = 16 };
+enum { SLOT_EVENTS = 1024, SLOT_SPANS = 256, SLOT_BATCHES = 4, SLOT_COUNT = 16 };
 
 /* Who waits is woken when there is something to do for a while, not for each
    slot. */
 enum { WAKE_FILLED = 4, WAKE_EMPTIED = SLOT_COUNT / 2 };
 
+/* As a merge_span_fn gets them. */
 struct span {
-	uint32_t lane;
+	const struct event *events;
 	uint32_t count;
+	uint32_t known;
+	uint32_t lane;
 };
 
 /**
  * struct slot - events on their way
  * @nodes, @node_count: of stacks, when it was handed over
- * @spans: @span_count runs of events, each of one lane
+ * @event_count: of all @spans
+ * @batches: what nobody looks at any more once the spans have been taken
  */
 struct slot {
 	struct stacks_node *nodes;
 	uint32_t node_count;
 	uint32_t event_count;
 	uint32_t span_count;
-	struct span spans[SLOT_EVENTS];
-	struct event events[SLOT_EVENTS];
+	uint32_t batch_count;
+	struct span spans[SLOT_SPANS];
+	struct event_batch batches[SLOT_BATCHES];
 };
 
 /**
  * struct ahead
+ * @spare:   @spare_count batches to be filled, of the reader
  * @lock:    guards what follows it but the contents of slots
  * @changed: @filled, @emptied, @is_over or @is_stopped
  * @filled, @emptied: slots handed over and given back so far
@@ -58,6 +66,8 @@ struct ahead {
 	struct input *input;
 	struct stacks *stacks;
 	struct slot *slots;
+	struct event_batch spare[SLOT_COUNT * SLOT_BATCHES];
+	size_t spare_count;
 	struct merge_times times;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -97,48 +107,72 @@ static void slot_hand_over(struct ahead *ahead, struct slot *slot)
 	pthread_mutex_unlock(&ahead->lock);
 }
 
-/* Adds @count events of @lane to the slot. */
-static void slot_add(struct slot *slot, const struct event *events,
-		     size_t count, size_t lane)
+/* Makes @slot, whose events have been taken, an empty one. */
+static void slot_clear(struct ahead *ahead, struct slot *slot)
 {
-	struct span *last = slot->span_count ? &slot->spans[slot->span_count - 1]
-					     : NULL;
-
-	memcpy(&slot->events[slot->event_count], events,
-	       count * sizeof(*events));
-	slot->event_count += (uint32_t)count;
-	if (last && last->lane == lane)
-		last->count += (uint32_t)count;
-	else
-		slot->spans[slot->span_count++] =
-			(struct span){ (uint32_t)lane, (uint32_t)count };
+	while (slot->batch_count)
+		ahead->spare[ahead->spare_count++] =
+			slot->batches[--slot->batch_count];
+	slot->event_count = 0;
+	slot->span_count = 0;
 }
 
-/* The slot being filled is slots[filled % SLOT_COUNT], free if it is empty. */
+/* The slot being filled is slots[filled % SLOT_COUNT].  Return: it or, where it
+   @is_full, the next; NULL when nobody wants more. */
+static struct slot *slot_turn(struct ahead *ahead, bool is_full)
+{
+	struct slot *slot = &ahead->slots[ahead->filled % SLOT_COUNT];
+
+	if (!is_full)
+		return slot;
+	slot_hand_over(ahead, slot);
+	slot = slot_next(ahead);
+	if (slot)
+		slot_clear(ahead, slot);
+	return slot;
+}
+
 static int take_span(void *context, const struct event *events, size_t count,
 		     size_t known, size_t lane)
 {
 	struct ahead *ahead = context;
+	struct slot *slot = slot_turn(ahead, false);
+	struct span *last = slot->span_count ? &slot->spans[slot->span_count - 1]
+					     : NULL;
 
-	(void)known;
-	while (count) {
-		struct slot *slot = &ahead->slots[ahead->filled % SLOT_COUNT];
-		size_t part;
-
-		if (slot->event_count == SLOT_EVENTS) {
-			slot_hand_over(ahead, slot);
-			slot = slot_next(ahead);
-			if (!slot)
-				return -ECANCELED;
-			slot->event_count = 0;
-			slot->span_count = 0;
-		}
-		part = SLOT_EVENTS - slot->event_count;
-		part = part < count ? part : count;
-		slot_add(slot, events, part, lane);
-		events += part;
-		count -= part;
+	if (last && last->events + last->count == events &&
+	    slot->event_count < SLOT_EVENTS) {
+		last->count += (uint32_t)count;
+		slot->event_count += (uint32_t)count;
+		return 0;
 	}
+	slot = slot_turn(ahead, slot->event_count >= SLOT_EVENTS ||
+					slot->span_count == SLOT_SPANS);
+	if (!slot)
+		return -ECANCELED;
+	slot->spans[slot->span_count++] = (struct span){
+		.events = events,
+		.count = (uint32_t)count,
+		.known = (uint32_t)known,
+		.lane = (uint32_t)lane,
+	};
+	slot->event_count += (uint32_t)count;
+	return 0;
+}
+
+/* Leaves @batch to the slot, for another one. */
+static int take_batch(void *context, struct event_batch *batch)
+{
+	struct ahead *ahead = context;
+	struct slot *slot = slot_turn(ahead, false);
+
+	slot = slot_turn(ahead, slot->batch_count == SLOT_BATCHES);
+	if (!slot)
+		return -ECANCELED;
+	slot->batches[slot->batch_count++] = *batch;
+	*batch = (struct event_batch){ 0 };
+	if (ahead->spare_count)
+		*batch = ahead->spare[--ahead->spare_count];
 	return 0;
 }
 
@@ -146,11 +180,15 @@ static void *read_thread(void *context)
 {
 	struct ahead *ahead = context;
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
-	int status = merge_run(ahead->input, take_span, ahead, &ahead->times,
-			       &diag);
+	const struct merge_taker taker = {
+		.context = ahead,
+		.span = take_span,
+		.spent = take_batch,
+	};
+	int status = merge_run(ahead->input, &taker, &ahead->times, &diag);
 	struct slot *slot = &ahead->slots[ahead->filled % SLOT_COUNT];
 
-	if (status != -ECANCELED && slot->event_count)
+	if (status != -ECANCELED && slot->span_count)
 		slot_hand_over(ahead, slot);
 	ahead->times.read_cpu_ns = stopwatch_read(CLOCK_THREAD_CPUTIME_ID);
 	pthread_mutex_lock(&ahead->lock);
@@ -197,25 +235,21 @@ static void slot_give_back(struct ahead *ahead, int status)
 	pthread_mutex_unlock(&ahead->lock);
 }
 
-static int slot_show(const struct slot *slot, merge_span_fn span, void *context)
+static int slot_show(const struct slot *slot, const struct merge_taker *taker)
 {
-	const struct event *events = slot->events;
-	size_t left = slot->event_count;
 	int status = 0;
 
 	for (uint32_t i = 0; status == 0 && i < slot->span_count; i++) {
-		size_t count = slot->spans[i].count;
+		const struct span *span = &slot->spans[i];
 
-		status = span(context, events, count, left,
-			      slot->spans[i].lane);
-		events += count;
-		left -= count;
+		status = taker->span(taker->context, span->events, span->count,
+				     span->known, span->lane);
 	}
 	return status;
 }
 
 static int take_all(struct ahead *ahead, struct stacks *seen,
-		    merge_span_fn span, void *context, uint64_t *waited_ns)
+		    const struct merge_taker *taker, uint64_t *waited_ns)
 {
 	const struct slot *slot;
 	int status = 0;
@@ -223,7 +257,7 @@ static int take_all(struct ahead *ahead, struct stacks *seen,
 	while (status == 0 && (slot = slot_wait(ahead, waited_ns)) != NULL) {
 		seen->nodes = slot->nodes;
 		seen->count = slot->node_count;
-		status = slot_show(slot, span, context);
+		status = slot_show(slot, taker);
 		slot_give_back(ahead, status);
 	}
 	return status;
@@ -239,7 +273,8 @@ static bool ahead_init(struct ahead *ahead, struct input *input,
 	if (!ahead->slots)
 		return false;
 	for (size_t i = 0; i < SLOT_COUNT; i++)
-		ahead->slots[i].event_count = ahead->slots[i].span_count = 0;
+		ahead->slots[i].event_count = ahead->slots[i].span_count =
+			ahead->slots[i].batch_count = 0;
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
 	return true;
@@ -247,13 +282,21 @@ static bool ahead_init(struct ahead *ahead, struct input *input,
 
 static void ahead_done(struct ahead *ahead)
 {
+	for (size_t i = 0; i < SLOT_COUNT; i++) {
+		struct slot *slot = &ahead->slots[i];
+
+		for (uint32_t j = 0; j < slot->batch_count; j++)
+			event_batch_done(&slot->batches[j]);
+	}
+	for (size_t i = 0; i < ahead->spare_count; i++)
+		event_batch_done(&ahead->spare[i]);
 	pthread_cond_destroy(&ahead->changed);
 	pthread_mutex_destroy(&ahead->lock);
 	free(ahead->slots);
 }
 
 int ahead_run(struct input *input, struct stacks *stacks, struct stacks *seen,
-	      merge_span_fn span, void *context, struct merge_times *times,
+	      const struct merge_taker *taker, struct merge_times *times,
 	      struct diag *diag)
 {
 	struct ahead ahead;
@@ -269,7 +312,7 @@ int ahead_run(struct input *input, struct stacks *stacks, struct stacks *seen,
 		stacks_share(stacks, false);
 		return AHEAD_NO_THREAD;
 	}
-	status = take_all(&ahead, seen, span, context, &waited_ns);
+	status = take_all(&ahead, seen, taker, &waited_ns);
 	pthread_join(thread, NULL);
 	stacks_share(stacks, false);
 	seen->nodes = stacks->nodes;

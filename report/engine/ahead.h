@@ -21,15 +21,16 @@ enum { AHEAD_NO_THREAD = 1 }; /* nothing was read: there can be no thread */
 /**
  * ahead_run() - merge_run() with two threads
  * @stacks: that the lanes intern into; nobody else may touch it meanwhile
- * @seen:   what @span may look at in its place: the same nodes, those of the
+ * @seen:   what @taker may look at in its place: the same nodes, those of the
  *          events so far.  Only its nodes and count mean something
+ * @taker:  its spent() is not called
  *
  * Memory: 1 MiB, and while it runs the arrays that @stacks grew out of.
  *
  * Return: as merge_run(); AHEAD_NO_THREAD.
  */
 int ahead_run(struct input *input, struct stacks *stacks, struct stacks *seen,
-	      merge_span_fn span, void *context, struct merge_times *times,
+	      const struct merge_taker *taker, struct merge_times *times,
 	      struct diag *diag);
 
 #endif /* REPORT_ENGINE_AHEAD_H */

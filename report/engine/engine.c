@@ -161,16 +161,19 @@ static int pass_begin(struct engine *engine)
 
 static int pass_run(struct engine *engine, struct diag *diag)
 {
+	const struct merge_taker taker = {
+		.context = engine,
+		.span = pair_span,
+	};
 	int status = AHEAD_NO_THREAD;
 
 	if (engine->threads > 1)
 		status = ahead_run(engine->input, engine->stacks, &engine->seen,
-				   pair_span, engine, &engine->times, diag);
+				   &taker, &engine->times, diag);
 	if (status != AHEAD_NO_THREAD)
 		return status;
 	engine->threads = 1;
-	return merge_run(engine->input, pair_span, engine, &engine->times,
-			 diag);
+	return merge_run(engine->input, &taker, &engine->times, diag);
 }
 
 int engine_pass(struct engine *engine, const struct engine_observer *observers,

@@ -24,6 +24,7 @@ struct merge_lane {
 
 struct merge {
 	struct input *input;
+	const struct merge_taker *taker;
 	struct merge_lane *heap;
 	size_t count;
 	struct merge_times *times;
@@ -97,30 +98,52 @@ static size_t span_length(const struct merge_lane *top,
 	return end - top->at;
 }
 
+/* Return: 0, or what the taker returned. */
+static int batch_spent(struct merge *merge, struct event_batch *batch)
+{
+	return batch->items && merge->taker->spent
+		       ? merge->taker->spent(merge->taker->context, batch)
+		       : 0;
+}
+
+static void merge_done(struct merge *merge)
+{
+	for (size_t i = 0; i < merge->count; i++) {
+		batch_spent(merge, &merge->heap[i].batch);
+		event_batch_done(&merge->heap[i].batch);
+	}
+	free(merge->heap);
+}
+
 /* Reads the top lane's next batch.  Return: 1, 0 at its end, or an error. */
 static int top_refill(struct merge *merge, struct diag *diag)
 {
 	struct merge_lane *top = &merge->heap[0];
-	int status = 1;
+	int status = batch_spent(merge, &top->batch);
 
+	if (status)
+		return status;
+	top->batch.count = 0;
+	top->at = 0;
+	status = 1;
 	while (status == 1 && top->at == top->batch.count) {
 		uint64_t start = stopwatch_ns();
 
-		top->batch.count = 0;
-		top->at = 0;
 		status = merge->input->format->lane_next(
 			merge->input, top->number, &top->batch, diag);
 		merge->times->read_ns += stopwatch_ns() - start;
 	}
-	if (status == 0)
+	if (status == 0) {
+		event_batch_done(&top->batch);
 		merge->heap[0] = merge->heap[--merge->count];
+	}
 	return status;
 }
 
-int merge_run(struct input *input, merge_span_fn span, void *context,
+int merge_run(struct input *input, const struct merge_taker *taker,
 	      struct merge_times *times, struct diag *diag)
 {
-	struct merge merge = { .times = times };
+	struct merge merge = { .taker = taker, .times = times };
 	int status = merge_init(&merge, input);
 
 	while (status >= 0 && merge.count) {
@@ -136,14 +159,15 @@ int merge_run(struct input *input, merge_span_fn span, void *context,
 			continue;
 		}
 		length = span_length(top, heap_second(&merge));
-		status = span(context, top->batch.items + top->at, length,
-			      top->batch.count - top->at, top->number);
+		status = taker->span(taker->context, top->batch.items + top->at,
+				     length, top->batch.count - top->at,
+				     top->number);
 		top->at += length;
 		if (top->at < top->batch.count) {
 			top->tick = top->batch.items[top->at].tick;
 			heap_sift_down(&merge, 0);
 		}
 	}
-	free(merge.heap);
+	merge_done(&merge);
 	return status < 0 ? status : 0;
 }

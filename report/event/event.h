@@ -82,11 +82,20 @@ struct event {
 	uint8_t call;
 };
 
-/* Events of one lane in the order they happened; @items owned by the lane and
-   valid until its next batch is read. */
+/**
+ * struct event_batch - events of one lane in the order they happened
+ * @items: @count of them, with room for @capacity; owned by whoever holds the
+ *         batch, who may hand them on and begin again with a zeroed one
+ */
 struct event_batch {
-	const struct event *items;
+	struct event *items;
 	size_t count;
+	size_t capacity;
 };
+
+/* Makes room for @capacity events; what was there is gone if it was less.
+   Return: 0 or -ENOMEM. */
+int event_batch_reserve(struct event_batch *batch, size_t capacity);
+void event_batch_done(struct event_batch *batch);
 
 #endif /* REPORT_EVENT_EVENT_H */

@@ -39,8 +39,6 @@ struct lane_state {
 	bool open;
 	bool loaded;
 	const char *rest;
-	struct event *items;
-	size_t capacity;
 };
 
 static void payload_free(struct lane_reader *reader, struct lane_state *state)
@@ -69,7 +67,6 @@ static void state_free(struct lane_reader *reader, struct lane *lane)
 		return;
 	payload_free(reader, state);
 	decoder_give_back(reader, state);
-	free(state->items);
 	free(state);
 	lane->state = NULL;
 }
@@ -253,23 +250,14 @@ static void chunk_finish(struct lane_reader *reader, struct lane *lane)
 	chunk_close(lane);
 }
 
-static int items_reserve(struct lane_state *state, size_t len)
+/* Makes room for events of a payload of @len bytes.  Return: 0 or -ENOMEM. */
+static int batch_prepare(struct event_batch *batch, size_t len)
 {
 	/* An event takes two bytes at least, one that becomes two three. */
 	size_t want = len / 3 * 2 + 2;
-	struct event *items;
 
-	if (want > BATCH_COUNT)
-		want = BATCH_COUNT;
-	if (state->capacity >= want)
-		return 0;
-	items = malloc(want * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	free(state->items);
-	state->items = items;
-	state->capacity = want;
-	return 0;
+	return event_batch_reserve(batch,
+				   want < BATCH_COUNT ? want : BATCH_COUNT);
 }
 
 static bool payloads_full(const struct lane_reader *reader)
@@ -281,10 +269,8 @@ static bool payloads_full(const struct lane_reader *reader)
    the moment that is reported, both halves of a realloc if one is.  Return:
    events that are left. */
 static size_t cut_batch(struct lane_reader *reader, struct lane *lane,
-			size_t count)
+			const struct event *items, size_t count)
 {
-	const struct event *items = lane->state->items;
-
 	if (!count || items[count - 1].tick <= reader->moment)
 		return count;
 	while (count && items[count - 1].tick > reader->moment)
@@ -297,23 +283,23 @@ static size_t cut_batch(struct lane_reader *reader, struct lane *lane,
 	return count;
 }
 
-/* Decodes a batch of the current chunk.  Return: events, negative errno. */
+/* Decodes a batch of the current chunk.  Return: 0 or negative errno. */
 static int batch_decode(struct lane_reader *reader, struct lane *lane,
-			size_t *ret_count)
+			struct event_batch *batch)
 {
 	struct lane_state *state = lane->state;
 	int result;
 
-	if (items_reserve(state, state->payload.len))
+	if (batch_prepare(batch, state->payload.len))
 		return -ENOMEM;
-	result = event_decode(state->decoder, state->items, state->capacity,
-			      ret_count);
+	result = event_decode(state->decoder, batch->items, batch->capacity,
+			      &batch->count);
 	if (result < 0)
 		return result;
 	lane->floor = state->decoder->floor;
 	if (result == EVENT_DECODE_END)
 		chunk_finish(reader, lane);
-	*ret_count = cut_batch(reader, lane, *ret_count);
+	batch->count = cut_batch(reader, lane, batch->items, batch->count);
 	if (!state->open || payloads_full(reader))
 		state->loaded = false;
 	if (payloads_full(reader))
@@ -358,8 +344,7 @@ void lane_reader_done(struct lane_reader *reader)
 int lane_next(struct lane_reader *reader, struct lane *lane,
 	      struct event_batch *ret, struct diag *diag)
 {
-	size_t count = 0;
-
+	ret->count = 0;
 	if (!lane->state && lane->next < lane->count) {
 		lane->state = calloc(1, sizeof(*lane->state));
 		if (!lane->state)
@@ -367,7 +352,7 @@ int lane_next(struct lane_reader *reader, struct lane *lane,
 					lane_chunk(reader, lane)->source->path,
 					DIAG_NO_OFFSET, "out of memory");
 	}
-	while (lane->state && !count) {
+	while (lane->state && !ret->count) {
 		int result = chunk_prepare(reader, lane, diag);
 
 		if (result < 0)
@@ -376,17 +361,13 @@ int lane_next(struct lane_reader *reader, struct lane *lane,
 			state_free(reader, lane);
 			return 0;
 		}
-		if (batch_decode(reader, lane, &count) < 0)
+		if (batch_decode(reader, lane, ret) < 0)
 			return diag_set(diag, -ENOMEM,
 					lane_chunk(reader, lane)->source->path,
 					lane_chunk(reader, lane)->offset,
 					"out of memory");
 	}
-	if (!count)
-		return 0;
-	ret->items = lane->state->items;
-	ret->count = count;
-	return 1;
+	return ret->count > 0;
 }
 
 void lane_rewind(struct lane_reader *reader, struct lane *lane)

@@ -27,7 +27,7 @@ static void read_in_turns(struct trace_read *read)
 {
 	const struct input_format *format = read->input->format;
 	size_t lanes = format->lane_count(read->input);
-	struct event_batch batch;
+	struct event_batch batch = { 0 };
 	int more = 1;
 
 	for (int round = 0; more && round < ROUNDS_MAX; round++) {
@@ -37,6 +37,7 @@ static void read_in_turns(struct trace_read *read)
 						  &read->diag) > 0;
 	}
 	format->rewind(read->input);
+	event_batch_done(&batch);
 }
 
 static void load_files(const struct run *run)

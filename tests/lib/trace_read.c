@@ -119,10 +119,11 @@ void trace_read_open_path(struct trace_read *read, const char *path)
 int trace_read_events(struct trace_read *read, struct seen_events *seen)
 {
 	const struct input_format *format = read->input->format;
-	struct event_batch batch;
+	struct event_batch batch = { 0 };
 	int result = 0;
 
-	for (size_t i = 0; i < format->lane_count(read->input); i++) {
+	for (size_t i = 0;
+	     result >= 0 && i < format->lane_count(read->input); i++) {
 		uint32_t thread = format->lane_thread(read->input, i);
 		uint64_t tick = format->lane_start(read->input, i);
 
@@ -147,10 +148,9 @@ int trace_read_events(struct trace_read *read, struct seen_events *seen)
 						&read->keys, &read->capacity));
 			}
 		}
-		if (result < 0)
-			return result;
 	}
-	return 0;
+	event_batch_done(&batch);
+	return result;
 }
 
 void trace_read_complain(const struct trace_read *read)

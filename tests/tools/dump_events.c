@@ -31,7 +31,7 @@ static int dump_lanes(struct input *input, const struct stacks *stacks,
 		      enum mode mode, uint64_t *ret_count, struct diag *diag)
 {
 	const struct input_format *format = input->format;
-	struct event_batch batch;
+	struct event_batch batch = { 0 };
 	uint64_t *keys = NULL;
 	size_t capacity = 0;
 	int result = 0;
@@ -54,6 +54,7 @@ static int dump_lanes(struct input *input, const struct stacks *stacks,
 			break;
 	}
 	free(keys);
+	event_batch_done(&batch);
 	return result;
 }
 

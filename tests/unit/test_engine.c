@@ -63,8 +63,10 @@ static int fake_lane_next(struct input *input, size_t lane,
 	(void)diag;
 	if (!left)
 		return 0;
-	ret->items = &fake->events[lane][fake->at[lane]];
+	assert_int_equal(event_batch_reserve(ret, 7), 0);
 	ret->count = left < 7 ? left : 7;
+	memcpy(ret->items, &fake->events[lane][fake->at[lane]],
+	       ret->count * sizeof(*ret->items));
 	fake->at[lane] += ret->count;
 	return 1;
 }

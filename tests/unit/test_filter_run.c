@@ -62,8 +62,11 @@ static int fake_lane_next(struct input *input, size_t lane,
 	if (fake->is_read)
 		return 0;
 	fake->is_read = true;
-	ret->items = fake->events;
+	assert_int_equal(event_batch_reserve(ret, fake->count), 0);
 	ret->count = fake->count;
+	if (ret->count)
+		memcpy(ret->items, fake->events,
+		       ret->count * sizeof(*ret->items));
 	return fake->count > 0;
 }
 
