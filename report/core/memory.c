@@ -43,6 +43,10 @@ void memory_set_limit(uint64_t bytes)
 	   in use and what is resident stay close that way. */
 	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+	/* Where resident memory need not be kept small, a thread's small blocks
+	   need no page of their own to be asked for again and again. */
+	if (bytes == MEMORY_NO_LIMIT)
+		mallopt(M_TOP_PAD, 16 * 1024 * 1024);
 	limit = bytes;
 }
 
