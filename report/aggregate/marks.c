@@ -61,8 +61,6 @@ static void add_row(struct table_maker *table, const struct scope *scope,
 	uint64_t end = end_tick(run, mark);
 	bool is_phase = mark->kind == RUN_MARK_PHASE;
 	bool has_end = is_phase && mark->end_tick != UINT64_MAX;
-	double start_s = run_seconds(run, mark->tick);
-	double end_s = run_seconds(run, end);
 	struct moments_between sums =
 		moments_find(moments, mark->tick,
 			     is_phase ? mark->end_tick : mark->tick);
@@ -70,11 +68,11 @@ static void add_row(struct table_maker *table, const struct scope *scope,
 	table_row(table);
 	table_add(table, cell_text(kind_name(mark->kind)));
 	table_add(table, cell_text(mark->text));
-	table_add(table, cell_seconds(start_s));
-	table_add(table, cell_or_none(cell_seconds(end_s), has_end));
-	table_add(table, cell_or_none(cell_seconds(end_s > start_s
-							   ? end_s - start_s
-							   : 0),
+	table_add(table, cell_seconds(run_seconds(run, mark->tick)));
+	table_add(table, cell_or_none(cell_seconds(run_seconds(run, end)),
+				      has_end));
+	table_add(table, cell_or_none(cell_seconds(run_span(run, mark->tick,
+							    end)),
 				      is_phase));
 	/* As large as JSON can tell it. */
 	table_add(table, cell_or_none(cell_count(mark->value < INT64_MAX

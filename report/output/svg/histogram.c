@@ -308,17 +308,22 @@ static int label_step(const struct figure_table *table)
 	return step;
 }
 
-static void draw_x_label(struct svg *svg, double percent, double y,
-			 const char *text, bool is_last)
+static void draw_x_tick(struct svg *svg, double percent, double y, double length)
 {
 	svg_open(svg, "line");
 	svg_attr(svg, "class", "mp-axis");
 	svg_attr_percent(svg, "x1", percent);
 	svg_attr_percent(svg, "x2", percent);
 	svg_attr_number(svg, "y1", y, 1);
-	svg_attr_number(svg, "y2", y + 6, 1);
+	svg_attr_number(svg, "y2", y + length, 1);
 	svg_attr(svg, "stroke", "#57606a");
 	svg_close(svg);
+}
+
+static void draw_x_label(struct svg *svg, double percent, double y,
+			 const char *text, bool is_last)
+{
+	draw_x_tick(svg, percent, y, 6);
 	svg_open(svg, "text");
 	svg_attr(svg, "class", "mp-tick");
 	svg_attr_percent(svg, "x", is_last ? 100 : percent);
@@ -341,6 +346,7 @@ static void draw_x_labels(struct histogram_drawing *draw, double y)
 	/* Whether the label of the open end needs room before it. */
 	bool is_wide = has_open_end && rows >= SLOTS_MIN;
 
+	/* Each class begins at a tick; there is room for a label at some. */
 	for (size_t row = 0; row < rows; row++) {
 		double percent = 100 * slot_left(table, row) / BOX;
 		const struct cell *min = cell_at(table, row, COLUMN_MIN);
@@ -352,8 +358,11 @@ static void draw_x_labels(struct histogram_drawing *draw, double y)
 		    (row && !(row_power(table, row, &power) &&
 			      power % step == 0)) ||
 		    (row && percent < GUTTER * 0.1 + 11) ||
-		    percent > (is_wide ? 68 : 88))
+		    percent > (is_wide ? 68 : 88)) {
+			if (!has_open_end || row + 1 < rows)
+				draw_x_tick(&draw->svg, percent, y, 3);
 			continue;
+		}
 		value_format(text, sizeof(text), min);
 		units_trim_zeros(text);
 		draw_x_label(&draw->svg, percent, y, text, false);
