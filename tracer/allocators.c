@@ -170,7 +170,7 @@ static void *find_exported(const char *prefix, const char *name,
 		return NULL;
 	memcpy(full, prefix, len);
 	memcpy(full + len, name, name_len + 1);
-	p = dlsym(RTLD_DEFAULT, full);
+	p = libc_dlsym(RTLD_DEFAULT, full);
 	if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) ||
 	    !symbol)
 		return NULL;
@@ -293,7 +293,7 @@ static void patch_all(void)
  */
 static bool is_sanitized(void)
 {
-	return dlsym(RTLD_DEFAULT, "__sanitizer_get_allocated_size");
+	return libc_dlsym(RTLD_DEFAULT, "__sanitizer_get_allocated_size");
 }
 
 /* Safety: as allocators_init().  What comes before this library, but for the

@@ -39,7 +39,7 @@ static void *find_behind(const char *module, const char *name)
 
 	if (!handle)
 		return NULL;
-	found = dlsym(handle, name);
+	found = libc_dlsym(handle, name);
 	libc_dlclose(handle);
 	return found;
 }

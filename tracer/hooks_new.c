@@ -109,7 +109,7 @@ static void *find_through(const struct link_map *map, const char *name)
 {
 	uintptr_t guard = tls_enter_internal();
 	void *library = libc_dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-	void *p = library ? dlsym(library, name) : NULL;
+	void *p = library ? libc_dlsym(library, name) : NULL;
 
 	if (library)
 		libc_dlclose(library);

@@ -17,6 +17,7 @@ static struct {
 			       void *);
 	void *(*dlopen)(const char *, int);
 	int (*dlclose)(void *);
+	char *(*dlerror)(void);
 	int (*pthread_key_create)(pthread_key_t *, void (*)(void *));
 	int (*pthread_setspecific)(pthread_key_t, const void *);
 	int (*on_exit)(void (*)(int, void *), void *);
@@ -34,6 +35,19 @@ const struct link_map *libc_map_of(const void *p, const void **ret_base)
 	return found.dlfo_link_map;
 }
 
+/*
+ * The program would take the message for one of its own.  The first call asks
+ * for it, the second one gives its memory back.
+ *
+ * Safety: inside the guard.  Return: @p, what a dl function has returned.
+ */
+static void *check_found(void *p)
+{
+	if (!p && libc.dlerror && libc.dlerror())
+		libc.dlerror();
+	return p;
+}
+
 uintptr_t libc_function(const char *name)
 {
 	if (!libc.map) /* a function that nobody else has */
@@ -46,7 +60,7 @@ void *libc_find(const char *name)
 {
 	void *p = (void *)libc_function(name);
 
-	return p ? p : dlsym(RTLD_NEXT, name);
+	return p ? p : libc_dlsym(RTLD_NEXT, name);
 }
 
 bool libc_has(const void *p)
@@ -58,6 +72,7 @@ bool libc_has(const void *p)
 
 void libc_resolve(void)
 {
+	FIND(dlerror);
 	FIND(dl_iterate_phdr);
 	FIND(dlopen);
 	FIND(dlclose);
@@ -84,7 +99,17 @@ int libc_dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *),
 void *libc_dlopen(const char *file, int flags)
 {
 	need();
-	return libc.dlopen ? libc.dlopen(file, flags) : NULL;
+	return check_found(libc.dlopen ? libc.dlopen(file, flags) : NULL);
+}
+
+void *libc_dlsym(void *handle, const char *name)
+{
+	return check_found(dlsym(handle, name));
+}
+
+void *libc_dlvsym(void *handle, const char *name, const char *version)
+{
+	return check_found(dlvsym(handle, name, version));
 }
 
 int libc_dlclose(void *handle)

@@ -54,6 +54,12 @@ int libc_dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *),
 			 void *arg);
 void *libc_dlopen(const char *file, int flags);
 int libc_dlclose(void *handle);
+
+/* As dlsym() and dlvsym(), for which @handle RTLD_NEXT is what comes behind the
+   tracer; but a failure leaves nothing for dlerror() to tell, nor does that of
+   libc_dlopen().  Safety: inside the guard; as those. */
+void *libc_dlsym(void *handle, const char *name);
+void *libc_dlvsym(void *handle, const char *name, const char *version);
 int libc_pthread_key_create(pthread_key_t *ret, void (*done)(void *));
 int libc_pthread_setspecific(pthread_key_t key, const void *value);
 int libc_on_exit(void (*run)(int status, void *arg), void *arg);

@@ -31,7 +31,7 @@ void *real_find(const char *name)
 {
 	uintptr_t guard = tls_enter_internal();
 	int saved = errno;
-	void *p = dlsym(RTLD_NEXT, name);
+	void *p = libc_dlsym(RTLD_NEXT, name);
 
 	errno = saved;
 	tls_leave_internal(guard);
@@ -92,9 +92,9 @@ COLD size_t real_ask_usable(void *p)
  */
 static void *find_allocator(const char *name, const char *version)
 {
-	void *p = dlsym(RTLD_NEXT, name);
-	void *versioned = p && libc_has(p) ? dlvsym(RTLD_NEXT, name, version)
-					     : NULL;
+	void *p = libc_dlsym(RTLD_NEXT, name);
+	void *versioned =
+	    p && libc_has(p) ? libc_dlvsym(RTLD_NEXT, name, version) : NULL;
 
 	return versioned ? versioned : p;
 }
@@ -103,7 +103,7 @@ static void *find_allocator(const char *name, const char *version)
 	(*(void **)(void *)&real.member = find_allocator((name), (version)))
 
 #define FIND(member, name) \
-	(*(void **)(void *)&real.member = dlsym(RTLD_NEXT, (name)))
+	(*(void **)(void *)&real.member = libc_dlsym(RTLD_NEXT, (name)))
 
 /* Safety: inside the guard. */
 static void find_all(void)
