@@ -61,9 +61,15 @@ struct work {
 
 int state_pid(void)
 {
-	int pid = sys_getpid();
+	int pid = sys_getpid(), tid;
 
-	return pid > 0 ? pid : state_page->pid;
+	if (LIKELY(pid > 0))
+		return pid;
+	/* A vfork() child has our memory, but is none of our threads. */
+	tid = sys_gettid();
+	return tid > 0 && sys_tgkill(state_page->pid, tid, 0) == -ESRCH
+		       ? tid
+		       : state_page->pid;
 }
 
 /* Safety: the process's only thread.  Return: not above 0 where a filter

@@ -51,10 +51,10 @@ static inline bool state_on(void)
 }
 
 /*
- * The calling process's id; where a filter keeps the kernel from saying it,
- * that of the process that the trace is of.
+ * The calling process's id; where a filter keeps the kernel from saying that
+ * and of which process the thread is, that of the process that the trace is of.
  *
- * Safety: anywhere.  A system call.  errno: untouched.
+ * Safety: anywhere.  System calls.  errno: untouched.
  */
 int state_pid(void);
 

@@ -6,6 +6,7 @@
  *   files: all that opens, changes or maps files
  *   clone: new processes and threads
  *   identity: all that tells who the process is and what its children do
+ *   getpid: that call; then children that vfork() made end, and execute
  * Truth: "has SIZE COUNT".
  */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "truth.h"
 
@@ -95,6 +97,30 @@ static void refuse_identity(void)
 	refuse(calls, sizeof(calls) / sizeof(calls[0]));
 }
 
+static void refuse_getpid(void)
+{
+	static const int calls[] = {SYS_getpid};
+
+	refuse(calls, sizeof(calls) / sizeof(calls[0]));
+}
+
+/* Two children that share the memory until they end. */
+static void borrow_memory(void)
+{
+	int status;
+
+	if (vfork() == 0)
+		_exit(3);
+	if (wait(&status) < 0 || WEXITSTATUS(status) != 3)
+		abort();
+	if (vfork() == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(127);
+	}
+	if (wait(&status) < 0 || status)
+		abort();
+}
+
 static void churn(size_t size, int count)
 {
 	truth("has %zu %d\n", size, count);
@@ -118,6 +144,8 @@ int main(int argc, char **argv)
 		refuse_files();
 	else if (strcmp(argv[1], "clone") == 0)
 		refuse_clone();
+	else if (strcmp(argv[1], "getpid") == 0)
+		refuse_getpid(), borrow_memory();
 	else
 		refuse_identity();
 	for (int i = atoi(argv[3]); i; i--) {

@@ -161,6 +161,7 @@ def system_calls_refused():
     for what, counts in (("all", ((100, 100), (100, 20000), (12000, 20000))),
                          ("files", ((12000, 12000),)),
                          ("clone", ((100, 12000),)),
+                         ("getpid", ((100, 12000), (12000, 12000))),
                          ("identity", ((100, 12000), (12000, 20000)))):
         for before, after in counts:
             argv = ["filtered", what, str(before), str(after)]
@@ -174,7 +175,7 @@ def system_calls_refused():
                 check(-2 <= extra <= 1000, argv, "known", known)
                 if what != "all":
                     check_equal(lost, 0, argv)
-                if run.record or what == "identity":
+                if run.record or what in ("identity", "getpid"):
                     check_equal([(end["how"], end["status"])
                                  for end in run.trace.ends], [(3, 6)], argv)
 
