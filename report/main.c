@@ -281,6 +281,13 @@ static int report_all(const struct cli *cli, const struct spec *spec)
 	return result;
 }
 
+/* Other threads may be at work, so nothing is cleaned up. */
+static void end_without_memory(void)
+{
+	fputs(PROGRAM ": out of memory\n", stderr);
+	_exit(STATUS_UNREADABLE);
+}
+
 int main(int argc, char **argv)
 {
 	struct diag diag = { .offset = DIAG_NO_OFFSET };
@@ -289,6 +296,7 @@ int main(int argc, char **argv)
 	struct cli cli = { 0 };
 	int result = STATUS_OK;
 
+	memory_set_end(end_without_memory);
 	if (cli_parse(&cli, argc, argv, &diag)) {
 		complain(&diag);
 		cli_done(&cli);

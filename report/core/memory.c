@@ -35,6 +35,7 @@ static struct memory_refusal first_refusal; /* written by who sets refused */
 static _Atomic(const char *) phase;
 static _Thread_local const char *purpose;
 static _Thread_local bool insisting;
+static void (*on_end)(void);
 
 void memory_set_limit(uint64_t bytes)
 {
@@ -83,6 +84,18 @@ void memory_set_purpose(const char *what)
 void memory_insist(bool insists)
 {
 	insisting = insists;
+}
+
+void memory_set_end(void (*end)(void))
+{
+	on_end = end;
+}
+
+void memory_end(void)
+{
+	for (;;)
+		if (on_end)
+			on_end();
 }
 
 void memory_forgive(void)

@@ -70,6 +70,14 @@ void memory_set_purpose(const char *purpose);
    refused. */
 void memory_insist(bool insists);
 
+/* What memory_end() calls, which must not return; settled by the program before
+   anything else. */
+void memory_set_end(void (*end)(void));
+
+/* There is no memory, and a library can neither do without nor return an error.
+   Safety: any thread, while others are at work. */
+_Noreturn void memory_end(void);
+
 /* Forgets the refusal. */
 void memory_forgive(void);
 

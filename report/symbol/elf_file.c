@@ -12,6 +12,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "report/core/kept.h"
+#include "report/core/memory.h"
 #include "report/core/module.h"
 
 /* O_NONBLOCK: a FIFO must not stop the report. */
@@ -231,6 +232,8 @@ Dwarf *elf_file_dwarf(struct elf_file *file)
 	    elf_file_section(file->elf, ".zdebug_info")) {
 		hide_unused(file->elf);
 		file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
+		if (file->dwarf) /* its own ends with another status */
+			dwarf_new_oom_handler(file->dwarf, memory_end);
 	}
 	return file->dwarf;
 }
