@@ -179,12 +179,16 @@ const struct filter_key *filter_key_find(const char *name, bool *ret_negated)
 	return NULL;
 }
 
-/* Keys of bytehound that its users may try, and why they are not here. */
 bool filter_key_names_sections(const struct filter_key *key)
 {
 	return key->kind == KIND_FILTERS;
 }
 
+#define OF_MAPS                                                                \
+	"it is about maps, not allocations; mmaps lists each call with its "   \
+	"protection, mappings the resident memory by kind and path"
+
+/* Keys of bytehound that its users may try, and why they are not here. */
 const char *filter_key_refusal(const char *name)
 {
 	static const struct {
@@ -194,6 +198,11 @@ const char *filter_key_refusal(const char *name)
 		{ "jemalloc", "a trace does not tell allocators other than "
 			      "glibc's from one another; arena = other is all "
 			      "of them" },
+		{ "peak_rss_min", OF_MAPS },
+		{ "peak_rss_max", OF_MAPS },
+		{ "readable", OF_MAPS },
+		{ "writable", OF_MAPS },
+		{ "executable", OF_MAPS },
 		{ "custom_filter", "there are no scripts here; filters are "
 				   "combined with use, use_any, not_use" },
 	};

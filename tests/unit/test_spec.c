@@ -659,6 +659,10 @@ static void keys_of_filters_are_filter_keys(void **state)
 		"a.ini:2: there is no key jemalloc: a trace does not tell "
 		"allocators other than glibc's from one another; arena = other "
 		"is all of them");
+	refuses("[view a]\npeak_rss_min = 1MiB\n",
+		"a.ini:2: there is no key peak_rss_min: it is about maps, not "
+		"allocations; mmaps lists each call with its protection, "
+		"mappings the resident memory by kind and path");
 	refuses("[filter a]\nfrom_map = a\n",
 		"a.ini:2: from_map: \"a\" is not a number; allowed: whole "
 		"numbers with commas between them (3, 17)");
