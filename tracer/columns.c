@@ -60,13 +60,30 @@ static uint8_t *column_start(struct columns *c, int column)
 	return p;
 }
 
+/*
+ * A chunk is much like the one before, so its indexes begin as large as those
+ * became.  Safety: pure.
+ */
+static unsigned first_bits(unsigned bits, uint32_t count)
+{
+	while (bits > INDEX_BITS_MIN && !is_crowded(count, bits - 1))
+		bits--;
+	return bits > INDEX_BITS_MIN ? bits : INDEX_BITS_MIN;
+}
+
 void columns_begin(struct columns *c, unsigned time_shift)
 {
+	unsigned shape_bits = first_bits(c->shape_bits, c->shape_count);
+	unsigned block_bits = first_bits(c->block_bits, c->place_count);
+	unsigned address_bits = first_bits(c->address_bits, c->address_count);
+
 	memset(c, 0, offsetof(struct columns, shape_index));
-	c->shape_bits = c->block_bits = c->address_bits = INDEX_BITS_MIN;
-	memset(c->shape_index, 0, index_bytes(INDEX_BITS_MIN));
-	memset(c->block_index, 0, index_bytes(INDEX_BITS_MIN));
-	memset(c->address_index, 0, index_bytes(INDEX_BITS_MIN));
+	c->shape_bits = shape_bits;
+	c->block_bits = block_bits;
+	c->address_bits = address_bits;
+	memset(c->shape_index, 0, index_bytes(shape_bits));
+	memset(c->block_index, 0, index_bytes(block_bits));
+	memset(c->address_index, 0, index_bytes(address_bits));
 	c->time_shift = time_shift;
 	c->last = TRACE_SHAPES_MAX;
 	c->before = TRACE_SHAPES_MAX;
@@ -74,26 +91,38 @@ void columns_begin(struct columns *c, unsigned time_shift)
 		c->cursors[i] = column_start(c, i);
 }
 
-/* Safety: pure.  Whether a record and a shape are the same. */
-static inline bool is_shape(const struct shape *shape, const struct record *r)
+/* Safety: pure.  All of a shape but its frames. */
+static inline uint64_t key_of(const struct record *r)
 {
-	uint64_t wrong = 0;
+	return (uint8_t)r->head | (uint64_t)r->push << 8 |
+	       (uint64_t)r->pop << 32;
+}
 
-	if (shape->tag != (uint8_t)r->head || shape->pop != r->pop ||
-	    shape->push != r->push)
+/* Two frames. */
+typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Safety: pure.  Whether a shape is that of a record with @key. */
+static inline bool is_shape(const struct shape *shape, const struct record *r,
+			    uint64_t key)
+{
+	const uint64_t *a = shape->frames, *b = r->frames;
+	size_t n = r->push, odd = n % 2;
+	pair wrong = {0};
+
+	if (shape->key != key)
 		return false;
-	for (uint32_t i = 0; i < r->push; i++)
-		wrong |= shape->frames[i] ^ r->frames[i];
-	return !wrong;
+	if (odd)
+		wrong[0] = *a ^ *b;
+	for (size_t i = odd; i < n; i += 2)
+		wrong |= *(const pair *)(a + i) ^ *(const pair *)(b + i);
+	return !(wrong[0] | wrong[1]);
 }
 
 /* Safety: pure. */
-static inline uint32_t hash_record(const struct record *r)
+static inline uint32_t hash_record(const struct record *r, uint64_t key)
 {
-	uint64_t hash = (uint8_t)r->head | (uint64_t)r->pop << 8 |
-			(uint64_t)r->push << 40;
+	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
 
-	hash *= UINT64_C(0x9e3779b97f4a7c15);
 	for (uint32_t i = 0; i < r->push; i++)
 		hash = (hash ^ hash >> 29 ^ r->frames[i]) *
 		       UINT64_C(0x9e3779b97f4a7c15);
@@ -182,9 +211,9 @@ static COLD void grow_shapes(struct columns *c)
 /* Finds the record's shape by its content, or makes it.  Safety: as above.
    Return: code bits. */
 static NOINLINE uint32_t name_shape(struct columns *c, const struct record *r,
-				    uint32_t *ret_number)
+				    uint64_t key, uint32_t *ret_number)
 {
-	uint32_t hash = hash_record(r);
+	uint32_t hash = hash_record(r, key);
 	uint32_t mask = (1u << c->shape_bits) - 1;
 	uint32_t i = hash & mask;
 	uint32_t number;
@@ -192,7 +221,7 @@ static NOINLINE uint32_t name_shape(struct columns *c, const struct record *r,
 	for (; (number = c->shape_index[i]); i = (i + 1) & mask) {
 		const struct shape *shape = &c->shapes[number - 1];
 
-		if (shape->hash != hash || !is_shape(shape, r))
+		if (shape->hash != hash || !is_shape(shape, r, key))
 			continue;
 		columns_u16(c, TRACE_COLUMN_SHAPES, number - 1);
 		*ret_number = number - 1;
@@ -202,9 +231,7 @@ static NOINLINE uint32_t name_shape(struct columns *c, const struct record *r,
 	c->shape_index[i] = (uint16_t)(number + 1);
 	c->shapes[number] = (struct shape){.frames = r->frames,
 					   .hash = hash,
-					   .pop = r->pop,
-					   .push = (uint16_t)r->push,
-					   .tag = (uint8_t)r->head};
+					   .key = key};
 	if (is_crowded(c->shape_count, c->shape_bits))
 		grow_shapes(c);
 	columns_u8(c, TRACE_COLUMN_NEW_SHAPES, (uint8_t)r->head);
@@ -223,10 +250,11 @@ static inline uint32_t put_shape(struct columns *c, const struct record *r,
 	uint16_t *successor = columns_successor(c);
 	uint32_t number = *successor;
 	uint32_t code = TRACE_CODE_SHAPE_PREDICTED;
+	uint64_t key = key_of(r);
 
 	if (UNLIKELY(number >= c->shape_count ||
-		     !is_shape(&c->shapes[number], r)))
-		code = name_shape(c, r, &number);
+		     !is_shape(&c->shapes[number], r, key)))
+		code = name_shape(c, r, key, &number);
 	*successor = (uint16_t)number;
 	c->before = c->last;
 	c->last = number;
@@ -261,20 +289,33 @@ static inline void enter_block(struct columns *c, uint64_t addr)
 	uint16_t *place = find_block(c, addr);
 	bool is_new = *place == INDEX_NONE;
 
+	c->blocks[*place].gone = true; /* number 0 is none anyway */
 	*place = (uint16_t)c->block_count;
 	c->place_count += is_new;
 	if (UNLIKELY(is_crowded(c->place_count, c->block_bits)))
 		grow_blocks(c);
 }
 
+/* Safety: as above.  Whether @number is the newest block at @addr, and there. */
+static inline bool is_block(const struct columns *c, uint32_t number,
+			    uint64_t addr)
+{
+	return number - 1 < c->block_count && c->blocks[number].addr == addr &&
+	       !c->blocks[number].gone;
+}
+
 /* Safety: as above.  Return: code bits. */
 static inline uint32_t put_freed(struct columns *c, struct shape *shape,
 				 uint64_t addr, bool in_place)
 {
-	uint32_t number = *find_block(c, addr);
-	uint32_t distance = number ? c->block_count + 1 - number : 0;
+	uint32_t distance = shape->distance;
+	uint32_t number = c->block_count + 1 - distance;
 	uint32_t code = 0;
 
+	if (!is_block(c, number, addr)) {
+		number = *find_block(c, addr);
+		distance = number ? c->block_count + 1 - number : 0;
+	}
 	if (distance != shape->distance) {
 		columns_varint(c, TRACE_COLUMN_DISTANCES, distance);
 		shape->distance = distance;
@@ -283,9 +324,11 @@ static inline uint32_t put_freed(struct columns *c, struct shape *shape,
 	if (!distance) {
 		columns_svarint(c, TRACE_COLUMN_FREED, addr - c->last_freed);
 		c->last_freed = addr;
-	} else if (!in_place) {
-		columns_push_free(c, &c->blocks[number]);
+		return code;
 	}
+	c->blocks[number].gone = true;
+	if (!in_place)
+		columns_push_free(c, &c->blocks[number]);
 	return code;
 }
 
@@ -332,6 +375,7 @@ static inline uint32_t put_block(struct columns *c, struct shape *shape,
 		code |= TRACE_CODE_SLACK;
 	}
 	block->addr = addr;
+	block->gone = false;
 	block->class = columns_class(size + slack);
 	code |= in_place ? TRACE_CODE_IN_PLACE : put_place(c, block);
 	c->block_end = addr + size + slack + TRACE_BLOCK_OVERHEAD;

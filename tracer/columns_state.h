@@ -27,26 +27,27 @@ _Static_assert(COLUMNS_EVENTS_MAX < TRACE_SHAPES_MAX,
  * struct shape - what a call site does again and again
  * @frames:   addresses pushed, outermost first; in a buffer
  * @size:     of its last allocation
+ * @key:      frames taken off, frames put on, tag
  * @distance: of its last free
- * @hash:     of all of the following
+ * @hash:     of the key and the frames
  */
 struct shape {
 	const uint64_t *frames;
 	uint64_t size;
+	uint64_t key;
 	uint32_t distance;
 	uint32_t hash;
-	uint32_t pop;
-	uint16_t push;
-	uint8_t tag;
 };
 
 /**
  * struct block - an allocation of the chunk
  * @class: by size and slack
+ * @gone:  it was freed, or another one is there now
  */
 struct block {
 	uint64_t addr;
 	uint32_t class;
+	bool gone;
 };
 
 /* The newest free blocks of a class, a ring that struct free_ring tells of. */
