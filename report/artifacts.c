@@ -420,12 +420,12 @@ static int write_all(struct artifacts *artifacts, struct page *page)
 					 sizeof(*artifacts->of_view));
 	/* Which says how many addresses were looked up for it. */
 	summary = artifacts->of_view ? summary_document(artifacts) : NULL;
-	status = trees_make(&artifacts->trees, pipeline,
-			    artifacts->files.tasks);
-	if (status)
-		return status;
-	artifacts->files.tree_tasks = artifacts->trees.task_count;
 	status = summary ? write_trace_artifacts(artifacts, summary) : -ENOMEM;
+	/* Others write these files while this thread merges backtraces. */
+	if (status == 0)
+		status = trees_make(&artifacts->trees, pipeline,
+				    artifacts->files.tasks);
+	artifacts->files.tree_tasks = artifacts->trees.task_count;
 	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
 		status = write_view_artifacts(artifacts, i);
 		keep_view(artifacts, i);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/core/text.h"
+#include "report/core/vec.h"
 #include "report/figure/figure.h"
 #include "report/output/svg/svg.h"
 #include "report/output/svg/svg_head.h"
@@ -26,6 +27,11 @@ enum {
 struct module_cost {
 	const char *module;
 	uint64_t cost;
+};
+
+struct module_costs {
+	struct module_cost *items;
+	size_t count, capacity;
 };
 
 static int compare_modules(const void *a, const void *b)
@@ -55,6 +61,8 @@ static size_t merge_modules(struct module_cost *items, size_t count)
 {
 	size_t kept = 0;
 
+	if (!count)
+		return 0;
 	qsort(items, count, sizeof(*items), compare_modules);
 	for (size_t i = 0; i < count; i++)
 		if (kept &&
@@ -110,14 +118,13 @@ static unsigned free_hue(const struct flame_key *key, unsigned hue)
 	return hue;
 }
 
-/* Fills @items, which has room for all nodes, with modules and what they cost.
-   Names are the same texts nearly always: what has the address of one seen lately
-   is added up at once, so that few are left to sort.  Return: their number. */
-static size_t collect_modules(const struct figure_tree *tree,
-			      struct module_cost *items)
+/* Collects modules and what they cost.  Names are the same texts nearly always:
+   what has the address of one seen lately is added up at once, so that few are
+   left to sort.  Return: whether there was memory. */
+static bool collect_modules(const struct figure_tree *tree,
+			    struct module_costs *ret)
 {
 	size_t recent[RECENT_COUNT] = { 0 }; /* index + 1 */
-	size_t count = 0;
 
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		const struct figure_node *node = &tree->nodes[i];
@@ -125,30 +132,36 @@ static size_t collect_modules(const struct figure_tree *tree,
 			tree->by_count ? node->total_count : node->total_bytes;
 		const char *module = node->frame ? node->frame->module : "";
 		size_t *last = &recent[(uintptr_t)module / 8 % RECENT_COUNT];
+		struct module_cost *item;
 
 		if (!*module || !cost)
 			continue;
-		if (!*last || items[*last - 1].module != module) {
-			items[count++] = (struct module_cost){ module, 0 };
-			*last = count;
+		if (!*last || ret->items[*last - 1].module != module) {
+			item = vec_push(ret);
+			if (!item)
+				return false;
+			item->module = module;
+			*last = ret->count;
 		}
-		items[*last - 1].cost = sum(items[*last - 1].cost, cost);
+		item = &ret->items[*last - 1];
+		item->cost = sum(item->cost, cost);
 	}
-	return count;
+	return true;
 }
 
 int flame_key_compute(const struct figure_tree *tree, struct flame_key *ret)
 {
+	struct module_costs costs = { .items = NULL };
 	struct module_cost *items;
 	size_t count;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!tree->node_count)
-		return 0;
-	items = calloc(tree->node_count, sizeof(*items));
-	if (!items)
+	if (!collect_modules(tree, &costs)) {
+		vec_done(&costs);
 		return -ENOMEM;
-	count = merge_modules(items, collect_modules(tree, items));
+	}
+	items = costs.items;
+	count = merge_modules(items, costs.count);
 	for (size_t i = 0; i < count && i < SVG_HUE_COUNT; i++) {
 		unsigned hue = svg_frame_hue(items[i].module);
 
@@ -158,7 +171,7 @@ int flame_key_compute(const struct figure_tree *tree, struct flame_key *ret)
 	}
 	ret->shown =
 		ret->count < FLAME_KEY_SHOWN ? ret->count : FLAME_KEY_SHOWN;
-	free(items);
+	vec_done(&costs);
 	place_entries(ret);
 	return 0;
 }

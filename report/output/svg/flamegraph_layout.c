@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nearly all frames of a large tree are too narrow to be drawn.  So only what may
- * be drawn is listed, callers first, with a look at its children; the others are
- * counted, not visited.  No step recurses, however deep the tree.
+ * Nearly all frames of a large tree are too narrow to be drawn.  So only what
+ * may be drawn gets a place, callers first, with a look at its children; the
+ * others are counted, not visited.  No step recurses, however deep the tree.
  *
  * Where there are too many boxes, the first of (cost falling, depth rising,
  * number rising) are kept.  A child costs no more than its parent and is one
@@ -17,34 +17,51 @@
 
 #include "report/core/vec.h"
 
+/**
+ * struct place - a node that is wide enough to be drawn, or was
+ * @left, @narrow_cost: in units of cost; the latter of its narrow children
+ * @bytes:  of SVG that its box takes, rather too many
+ * @first:  its children among the places, one behind the other, if it
+ *          @has_child
+ * @is_last: of its siblings
+ */
 struct place {
-	uint64_t left; /* in units of cost */
+	uint64_t left;
+	uint64_t narrow_cost;
+	uint32_t node;
 	uint32_t depth;
+	uint32_t bytes;
+	uint32_t first;
 	uint8_t fate;
+	bool has_child;
+	bool is_last;
 };
 
 struct candidate {
 	uint64_t cost;
 	uint32_t depth;
 	uint32_t node;
+	uint32_t place;
 };
 
 /**
  * struct layout_work
- * @places:    by node, of those listed and their children
- * @listed:    nodes wide enough to be drawn, callers first
+ * @places:    callers first
  * @pending:   of a walk in preorder
- * @candidate_count: how many of @listed are to be drawn, by now; with @bytes
+ * @candidate_count: how many of @places are to be drawn, by now; with @bytes
  */
 struct layout_work {
 	const struct figure_tree *tree;
 	const struct flame_limits *limits;
 	uint64_t root_cost;
-	struct place *places;
-	struct node_list {
+	struct {
+		struct place *items;
+		size_t count, capacity;
+	} places;
+	struct {
 		uint32_t *items;
 		size_t count, capacity;
-	} listed, pending;
+	} pending;
 	struct candidate *candidates;
 	size_t candidate_count;
 	size_t bytes;
@@ -62,7 +79,7 @@ static int candidate_compare(const void *a, const void *b)
 }
 
 /* Bytes of SVG that one box takes, rather too many. */
-static size_t box_bytes(const struct figure_tree *tree, uint32_t node)
+static uint32_t box_bytes(const struct figure_tree *tree, uint32_t node)
 {
 	enum { MARKUP_BYTES = 230 };
 	const struct figure_frame *frame = tree->nodes[node].frame;
@@ -71,60 +88,86 @@ static size_t box_bytes(const struct figure_tree *tree, uint32_t node)
 	if (frame)
 		bytes += strlen(frame->function) + strlen(frame->module) +
 			 (frame->file ? strlen(frame->file) : 0);
-	return bytes;
+	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
 static enum flame_fate fate_by_size(const struct layout_work *work,
-				    uint32_t node)
+				    uint32_t node, uint32_t depth)
 {
 	uint64_t cost = flame_cost(work->tree, node);
 
 	if (!cost ||
 	    (double)cost < work->limits->min_ratio * (double)work->root_cost)
 		return FLAME_NARROW;
-	if (work->places[node].depth >= work->limits->max_rows)
-		return FLAME_DEEP;
-	return FLAME_DRAWN;
+	return depth >= work->limits->max_rows ? FLAME_DEEP : FLAME_DRAWN;
 }
 
-static bool node_push(struct node_list *list, uint32_t node)
+static bool node_push(struct layout_work *work, uint32_t node)
 {
-	uint32_t *slot = vec_push(list);
+	uint32_t *slot = vec_push(&work->pending);
 
 	if (slot)
 		*slot = node;
 	return slot != NULL;
 }
 
-/* Places the children of each listed node beside each other and lists those that
-   are wide enough.  Return: whether memory sufficed. */
-static bool place_nodes(struct layout_work *work)
+/* Return: whether memory sufficed. */
+static bool place_add(struct layout_work *work, uint32_t node, uint64_t left,
+		      uint32_t depth, enum flame_fate fate)
+{
+	struct place *place = vec_push(&work->places);
+
+	if (!place)
+		return false;
+	place->node = node;
+	place->left = left;
+	place->depth = depth;
+	place->fate = (uint8_t)fate;
+	if (fate != FLAME_DRAWN)
+		return true;
+	place->bytes = box_bytes(work->tree, node);
+	work->bytes += place->bytes;
+	work->candidate_count++;
+	return true;
+}
+
+/* Places the children of places[@parent] beside each other.  Return: as
+   above. */
+static bool place_children(struct layout_work *work, size_t parent)
 {
 	const struct figure_node *nodes = work->tree->nodes;
+	struct place at = work->places.items[parent];
+	uint32_t child = nodes[at.node].first_child;
 
-	if (!node_push(&work->listed, 0))
-		return false;
-	for (size_t i = 0; i < work->listed.count; i++) {
-		uint32_t node = work->listed.items[i];
-		const struct place *parent = &work->places[node];
-		uint64_t left = parent->left;
-		uint32_t child = nodes[node].first_child;
+	at.first = (uint32_t)work->places.count;
+	for (uint64_t left = at.left; child != FIGURE_NO_NODE;
+	     child = nodes[child].next_sibling) {
+		enum flame_fate fate = fate_by_size(work, child, at.depth + 1);
+		uint64_t cost = flame_cost(work->tree, child);
 
-		work->bytes += box_bytes(work->tree, node);
-		for (; child != FIGURE_NO_NODE;
-		     child = nodes[child].next_sibling) {
-			struct place *place = &work->places[child];
-
-			place->left = left;
-			place->depth = parent->depth + 1;
-			place->fate = (uint8_t)fate_by_size(work, child);
-			left += flame_cost(work->tree, child);
-			if (place->fate == FLAME_DRAWN &&
-			    !node_push(&work->listed, child))
-				return false;
-		}
+		if (fate == FLAME_NARROW)
+			at.narrow_cost += cost;
+		else if (!place_add(work, child, left, at.depth + 1, fate))
+			return false;
+		left += cost;
 	}
-	work->candidate_count = work->listed.count;
+	at.has_child = at.first < work->places.count;
+	if (at.has_child)
+		work->places.items[work->places.count - 1].is_last = true;
+	work->places.items[parent] = at;
+	return true;
+}
+
+/* Places what is wide enough.  Return: as above. */
+static bool place_nodes(struct layout_work *work)
+{
+	if (!place_add(work, 0, 0, 0, FLAME_DRAWN))
+		return false;
+	work->places.items[0].is_last = true;
+	for (size_t i = 0; i < work->places.count; i++)
+		if (work->places.items[i].fate == FLAME_DRAWN &&
+		    !place_children(work, i))
+			return false;
 	return true;
 }
 
@@ -135,21 +178,21 @@ static void drop_sliver_rows(struct layout_work *work)
 	double least = work->limits->row_ratio * (double)work->root_cost;
 	uint32_t last = 0;
 
-	for (size_t i = 0; i < work->listed.count; i++) {
-		uint32_t node = work->listed.items[i];
+	for (size_t i = 0; i < work->places.count; i++) {
+		const struct place *place = &work->places.items[i];
 
-		if (work->places[node].depth > last &&
-		    (double)flame_cost(work->tree, node) >= least)
-			last = work->places[node].depth;
+		if (place->fate == FLAME_DRAWN && place->depth > last &&
+		    (double)flame_cost(work->tree, place->node) >= least)
+			last = place->depth;
 	}
-	for (size_t i = 0; i < work->listed.count; i++) {
-		uint32_t node = work->listed.items[i];
+	for (size_t i = 0; i < work->places.count; i++) {
+		struct place *place = &work->places.items[i];
 
-		if (work->places[node].depth <= last)
+		if (place->fate != FLAME_DRAWN || place->depth <= last)
 			continue;
-		work->places[node].fate = FLAME_DEEP;
+		place->fate = FLAME_DEEP;
 		work->candidate_count--;
-		work->bytes -= box_bytes(work->tree, node);
+		work->bytes -= place->bytes;
 	}
 }
 
@@ -166,97 +209,86 @@ static int drop_excess(struct layout_work *work)
 		calloc(work->candidate_count, sizeof(*work->candidates));
 	if (!work->candidates)
 		return -ENOMEM;
-	for (size_t i = 0; i < work->listed.count; i++) {
-		uint32_t node = work->listed.items[i];
+	for (size_t i = 0; i < work->places.count; i++) {
+		const struct place *place = &work->places.items[i];
 
-		if (work->places[node].fate == FLAME_DRAWN)
+		if (place->fate == FLAME_DRAWN)
 			work->candidates[n++] = (struct candidate){
-				.cost = flame_cost(work->tree, node),
-				.depth = work->places[node].depth,
-				.node = node,
+				.cost = flame_cost(work->tree, place->node),
+				.depth = place->depth,
+				.node = place->node,
+				.place = (uint32_t)i,
 			};
 	}
 	qsort(work->candidates, n, sizeof(*work->candidates),
 	      candidate_compare);
 	for (; kept < n && kept < limits->max_boxes; kept++) {
-		bytes += box_bytes(work->tree, work->candidates[kept].node);
+		bytes += work->places.items[work->candidates[kept].place].bytes;
 		if (kept && bytes > limits->max_bytes)
 			break;
 	}
 	for (size_t i = kept; i < n; i++)
-		work->places[work->candidates[i].node].fate = FLAME_EXCESS;
+		work->places.items[work->candidates[i].place].fate =
+			FLAME_EXCESS;
 	return 0;
 }
 
-/* What a walk comes to after @node: first the one pushed last.  Return: whether
-   memory sufficed. */
-static bool pend_next(struct layout_work *work, uint32_t node,
-		      bool with_sibling, bool with_child)
+/* Return: how many nodes there are below @top, and itself; 0 when out of
+   memory. */
+static uint32_t count_nodes(struct layout_work *work, uint32_t top)
 {
-	const struct figure_node *at = &work->tree->nodes[node];
-
-	if (with_sibling && at->next_sibling != FIGURE_NO_NODE &&
-	    !node_push(&work->pending, at->next_sibling))
-		return false;
-	return !with_child || at->first_child == FIGURE_NO_NODE ||
-	       node_push(&work->pending, at->first_child);
-}
-
-/* Gives all frames below @top its fate.  Return: their number with @top, 0 when
-   out of memory. */
-static uint32_t hide_below(struct layout_work *work, uint32_t top)
-{
-	uint8_t fate = work->places[top].fate;
-	uint32_t count = 1;
+	const struct figure_node *nodes = work->tree->nodes;
+	uint32_t child = nodes[top].first_child, count = 1;
 
 	work->pending.count = 0;
-	if (!pend_next(work, top, false, true))
+	if (child != FIGURE_NO_NODE && !node_push(work, child))
 		return 0;
 	for (; work->pending.count; count++) {
 		uint32_t node = work->pending.items[--work->pending.count];
+		uint32_t next = nodes[node].next_sibling;
 
-		work->places[node].fate = fate;
-		if (!pend_next(work, node, true, true))
+		child = nodes[node].first_child;
+		if ((next != FIGURE_NO_NODE && !node_push(work, next)) ||
+		    (child != FIGURE_NO_NODE && !node_push(work, child)))
 			return 0;
 	}
 	return count;
 }
 
-/* Sums up the hidden children of @node.  Return: whether memory sufficed. */
-static bool hide_children(struct layout_work *work, uint32_t node,
+/* Sums up the hidden children of @place.  Return: whether memory sufficed. */
+static bool hide_children(struct layout_work *work, const struct place *place,
 			  struct flame_layout *ret)
 {
-	const struct figure_node *nodes = work->tree->nodes;
-	uint32_t child = nodes[node].first_child;
+	const struct place *child = &work->places.items[place->first];
+	bool more = place->has_child;
 
-	for (; child != FIGURE_NO_NODE; child = nodes[child].next_sibling) {
-		uint8_t fate = work->places[child].fate;
-		uint32_t count = 0;
+	ret->cost[FLAME_NARROW] += place->narrow_cost;
+	for (; more; child++) {
+		uint32_t count;
 
-		if (fate == FLAME_DRAWN)
+		more = !child->is_last;
+		if (child->fate == FLAME_DRAWN)
 			continue;
-		ret->cost[fate] += flame_cost(work->tree, child);
-		if (fate == FLAME_NARROW)
-			continue;
-		count = hide_below(work, child);
+		count = count_nodes(work, child->node);
 		if (!count)
 			return false;
-		ret->nodes[fate] += count;
+		ret->cost[child->fate] += flame_cost(work->tree, child->node);
+		ret->nodes[child->fate] += count;
 	}
 	return true;
 }
 
-/* Hides what is below hidden frames and sums up: what met no other fate is
+/* Sums up what is hidden, with all that is below it: what met no other fate is
    narrow.  Return: whether memory sufficed. */
 static bool settle_fates(struct layout_work *work, struct flame_layout *ret)
 {
-	for (size_t i = 0; i < work->listed.count; i++) {
-		uint32_t node = work->listed.items[i];
+	for (size_t i = 0; i < work->places.count; i++) {
+		const struct place *place = &work->places.items[i];
 
-		if (work->places[node].fate != FLAME_DRAWN)
+		if (place->fate != FLAME_DRAWN)
 			continue;
 		ret->nodes[FLAME_DRAWN]++;
-		if (!hide_children(work, node, ret))
+		if (!hide_children(work, place, ret))
 			return false;
 	}
 	ret->nodes[FLAME_NARROW] =
@@ -271,22 +303,26 @@ static bool collect_boxes(struct layout_work *work, struct flame_layout *ret)
 	double whole = work->root_cost ? (double)work->root_cost : 1;
 
 	work->pending.count = 0;
-	if (!node_push(&work->pending, 0))
+	if (!node_push(work, 0))
 		return false;
 	while (work->pending.count) {
 		uint32_t i = work->pending.items[--work->pending.count];
-		const struct place *place = &work->places[i];
+		const struct place *place = &work->places.items[i];
 		bool drawn = place->fate == FLAME_DRAWN;
 
-		if (!pend_next(work, i, true, drawn))
+		if ((!place->is_last && !node_push(work, i + 1)) ||
+		    (drawn && place->has_child &&
+		     !node_push(work, place->first)))
 			return false;
 		if (!drawn)
 			continue;
 		ret->boxes[ret->count++] = (struct flame_box){
-			.node = i,
+			.node = place->node,
 			.depth = place->depth,
 			.left = (double)place->left / whole,
-			.width = i ? (double)flame_cost(work->tree, i) / whole
+			.width = i ? (double)flame_cost(work->tree,
+							place->node) /
+					     whole
 				   : 1,
 		};
 		if (place->depth >= ret->rows)
@@ -306,9 +342,6 @@ int flame_layout_compute(const struct figure_tree *tree,
 	if (!tree->node_count)
 		return 0;
 	work.root_cost = flame_cost(tree, 0);
-	work.places = calloc(tree->node_count, sizeof(*work.places));
-	if (!work.places)
-		return -ENOMEM;
 	if (!place_nodes(&work))
 		goto out;
 	if (limits->row_ratio > 0)
@@ -320,10 +353,9 @@ int flame_layout_compute(const struct figure_tree *tree,
 		goto out;
 	error = 0;
 out:
-	vec_done(&work.listed);
+	vec_done(&work.places);
 	vec_done(&work.pending);
 	free(work.candidates);
-	free(work.places);
 	if (error)
 		flame_layout_done(ret);
 	return error;
