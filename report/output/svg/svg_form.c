@@ -107,9 +107,14 @@ void svg_fill_plain(struct svg_fill *fill, const char *value)
 	add(fill, false, value, strlen(value));
 }
 
+/* What libxml2 would not change need not pass through it, and most texts are
+   such. */
 void svg_fill_text(struct svg_fill *fill, const char *text)
 {
-	add(fill, true, text, strlen(text));
+	size_t len = strcspn(text, "<>&\"'\r");
+	bool is_changed = text[len];
+
+	add(fill, is_changed, text, is_changed ? strlen(text) : len);
 }
 
 void svg_fill_end(struct svg_fill *fill)

@@ -2,8 +2,9 @@
 /*
  * Markup that is repeated many times with other values.  libxml2 writes it once,
  * with marks where the values belong, and is cut there; to fill it in is to copy
- * the pieces and to have the texts between them escaped, again by libxml2.  That
- * is several times faster than to write each element and attribute anew.
+ * the pieces and to have the texts between them escaped, again by libxml2, where
+ * there is anything to escape.  That is several times faster than to write each
+ * element and attribute anew.
  *
  * Layer: output.
  */
