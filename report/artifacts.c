@@ -413,6 +413,7 @@ static int write_all(struct artifacts *artifacts, struct page *page)
 {
 	struct pipeline *pipeline = artifacts->pipeline;
 	const struct figure *summary;
+	size_t pages;
 	int status;
 
 	artifacts->of_view = arena_array(pipeline->scope.arena,
@@ -432,7 +433,10 @@ static int write_all(struct artifacts *artifacts, struct page *page)
 	}
 	if (status == 0 && artifacts->failed)
 		status = -ENOMEM;
-	return status ? status : write_pages(artifacts, page);
+	pages = artifacts->files.count;
+	if (status == 0)
+		status = write_pages(artifacts, page);
+	return status ? status : report_files_start(&artifacts->files, pages);
 }
 
 int artifacts_write_report(struct pipeline *pipeline, const char *directory,

@@ -75,13 +75,35 @@ int report_files_add(struct report_files *files, const char *name,
 		.what = what,
 		.needs = needs,
 		.tasks = files->tasks,
-		.after = needs == NEEDS_TREES ? files->tree_tasks : 0,
 	};
 	if (!task->path || !task->temporary)
 		return -ENOMEM;
-	return needs == NEEDS_ROWS
-		       ? 0
-		       : tasks_add(files->tasks, file_task_run, task);
+	return needs == NEEDS_NOTHING
+		       ? tasks_add(files->tasks, file_task_run, task)
+		       : 0;
+}
+
+/* Return: 0 or -ENOMEM. */
+static int start_range(struct report_files *files, size_t begin, size_t end)
+{
+	int status = 0;
+
+	for (size_t i = begin; status == 0 && i < end; i++) {
+		struct file_task *task = files->items[i];
+
+		if (task->needs != NEEDS_TREES)
+			continue;
+		task->after = files->tree_tasks;
+		status = tasks_add(files->tasks, file_task_run, task);
+	}
+	return status;
+}
+
+int report_files_start(struct report_files *files, size_t first)
+{
+	int status = start_range(files, first, files->count);
+
+	return status ? status : start_range(files, 0, first);
 }
 
 int report_files_write_rows(struct report_files *files, struct diag *diag)

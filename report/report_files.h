@@ -40,12 +40,17 @@ struct report_files {
 int report_files_init(struct report_files *files, const char *directory,
 		      struct arena *arena, unsigned threads, struct diag *diag);
 
-/* The file @name is to be written under a temporary name: by a task, or by
-   report_files_write_rows() if it NEEDS_ROWS.  All is borrowed until
-   report_files_finish(), which tells how it went.  Return: 0 or -ENOMEM. */
+/* The file @name is to be written under a temporary name: by a task, begun by
+   report_files_start() if it NEEDS_TREES; or by report_files_write_rows() if it
+   NEEDS_ROWS.  All is borrowed until report_files_finish(), which tells how it
+   went.  Return: 0 or -ENOMEM. */
 int report_files_add(struct report_files *files, const char *name,
 		     file_write_fn write, const void *format, const void *what,
 		     enum file_needs needs);
+
+/* Begins what NEEDS_TREES: the files from number @first on, which take longest,
+   and then those before.  Return: 0 or -ENOMEM. */
+int report_files_start(struct report_files *files, size_t first);
 
 /* Writes the files that are left to this thread, one after another; the others
    are being written meanwhile.  Return: 0 or negative errno, @diag filled. */
