@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunks [ALIGNED] - threads that live at the same time allocate blocks of all
- * sizes in all ways; with ALIGNED, aligned ones, too.  Truth as JSON on descriptor
- * 3: what glibc's headers say of the blocks of the functions named truth_*.
+ * chunks [GLIBC] - threads that live at the same time allocate blocks of all sizes
+ * in all ways.  With GLIBC, which says that they are glibc's, aligned ones, too, and
+ * the truth as JSON on descriptor 3: what their headers say of the blocks of the
+ * functions named truth_*.  Another allocator may have nothing before a block.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@ enum { THREADS = 4, BLOCKS = 600, MMAPED = 2, NON_MAIN = 4 };
 
 static pthread_barrier_t all_here;
 static _Atomic long mmaped, unmapped, in_main, in_others;
-static int has_aligned;
+static int is_glibc;
 
 __attribute__((noinline)) void *truth_allocate(size_t size, unsigned way)
 {
@@ -29,7 +30,7 @@ __attribute__((noinline)) void *truth_allocate(size_t size, unsigned way)
 		block = realloc(malloc(size / 4 + 1), size + 1);
 		break;
 	case 2:
-		if (has_aligned &&
+		if (is_glibc &&
 		    posix_memalign(&block, (size_t)32 << way / 4 % 8, size))
 			block = NULL;
 		break;
@@ -64,10 +65,11 @@ static void *worker(void *argument)
 
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		random = (unsigned)(state >> 33);
-		block = truth_allocate(random >> (8 + random % 16), random >> 3);
+		block = truth_allocate(random >> (11 + random % 13), random >> 3);
 		if (!block)
 			abort();
-		count(block);
+		if (is_glibc)
+			count(block);
 	}
 	pthread_barrier_wait(&all_here);
 	return NULL;
@@ -78,7 +80,7 @@ int main(int argc, char **argv)
 	pthread_t threads[THREADS];
 
 	(void)argv;
-	has_aligned = argc > 1;
+	is_glibc = argc > 1;
 	pthread_barrier_init(&all_here, NULL, THREADS + 1);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, worker, (void *)i);

@@ -163,7 +163,7 @@ def test_chunks(work):
     """What glibc's headers say of its blocks, and what another allocator gave."""
     ours = "&lifetime=only_leaked&function_regex=^truth_allocate"
     program = compile_program(work, "chunks.c")
-    path, truth = trace(work, "chunks", [program, "aligned"])
+    path, truth = trace(work, "chunks", [program, "glibc"])
     check("chunks: of all kinds", all(truth[key] for key in truth
                                       if "other" not in key), str(truth))
     for query, count in truth.items():
