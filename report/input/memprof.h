@@ -78,6 +78,11 @@ int memprof_out_of_memory(const struct memprof *memprof, struct diag *diag);
    @diag filled. */
 int memprof_read_index(struct memprof *memprof, struct diag *diag);
 
+/* Joins the chunks of the trace and the slots of PATH.live: @memprof->chunks are
+   sorted by place then, each buffer once.  Return: 0 or negative errno, @diag
+   filled. */
+int memprof_order_chunks(struct memprof *memprof, struct diag *diag);
+
 struct cursor;
 struct run_piece;
 
