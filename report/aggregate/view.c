@@ -54,9 +54,15 @@ void view_free(struct view *view)
 /* Return: whether there are sums for as many groups. */
 static bool groups_cover(struct view *view, uint32_t group)
 {
-	while (view->groups.count <= group)
-		if (!vec_push(&view->groups))
-			return false;
+	size_t count = view->groups.count, need = (size_t)group + 1;
+
+	if (need <= count)
+		return true;
+	if (!vec_reserve(&view->groups, need))
+		return false;
+	memset(&view->groups.items[count], 0,
+	       (need - count) * sizeof(*view->groups.items));
+	view->groups.count = need;
 	return true;
 }
 

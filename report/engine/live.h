@@ -195,17 +195,25 @@ static inline void live_prefetch(const struct live_table *live, uint64_t addr)
 	__builtin_prefetch(&live->slots[live_hash(addr) >> live->slot_shift]);
 }
 
-/* Return: what most likely is the block at @addr if that is where it was looked
-   for first, else NULL. */
+/* Return: what most likely is the block at @addr, NULL if there is none near where
+   it was looked for first. */
 static inline struct live_block *live_glance(const struct live_table *live,
 					     uint64_t addr)
 {
+	enum { NEAR = 4 };
 	uint32_t hash = live_hash(addr);
-	const struct live_slot *slot = &live->slots[hash >> live->slot_shift];
+	uint32_t at = hash >> live->slot_shift;
 
-	return slot->block && slot->hash == hash
-		       ? &live->blocks[slot->block - 1]
-		       : NULL;
+	for (uint32_t i = 0; i < NEAR; i++) {
+		const struct live_slot *slot =
+			&live->slots[(at + i) & live->slot_mask];
+
+		if (!slot->block)
+			return NULL;
+		if (slot->hash == hash)
+			return &live->blocks[slot->block - 1];
+	}
+	return NULL;
 }
 
 #endif /* REPORT_ENGINE_LIVE_H */

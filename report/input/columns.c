@@ -100,6 +100,18 @@ static const char *columns_split(struct columns *c)
 	return NULL;
 }
 
+/* The next event's is @number: finds where the prediction of the one after it is,
+   and asks for the shape that it names. */
+static inline void shape_follow(struct columns *c, uint32_t number)
+{
+	c->before = c->last;
+	c->last = number;
+	c->successor = &c->successors[(c->last * UINT32_C(0x9e3779b1) +
+				       c->before * UINT32_C(0x85ebca6b)) >>
+				      18];
+	__builtin_prefetch(&c->shapes.items[*c->successor]);
+}
+
 static int columns_start(struct event_decoder *decoder)
 {
 	struct columns *c = columns_of(decoder);
@@ -117,7 +129,6 @@ static int columns_start(struct event_decoder *decoder)
 	c->frame_addr = 0;
 	c->culled_addr = 0;
 	c->culled_left = 0;
-	c->last = c->before = NO_SHAPE;
 	c->frames_left = TRACE_FRAMES_MAX;
 	c->shapes.count = 0;
 	c->pcs.count = 0;
@@ -125,6 +136,8 @@ static int columns_start(struct event_decoder *decoder)
 	c->rings.count = 1;
 	c->block_count = 0;
 	memset(c->successors, 0, sizeof(c->successors));
+	c->last = NO_SHAPE;
+	shape_follow(c, NO_SHAPE);
 	memset(c->slacks, 0, sizeof(c->slacks));
 	memset(c->classes, 0, sizeof(c->classes));
 	return 0;
@@ -173,25 +186,20 @@ shape_other(struct columns *c, unsigned how, uint32_t *ret)
    shape_other(). */
 static inline int shape_next(struct columns *c, unsigned code, uint32_t *ret)
 {
-	uint16_t *successor =
-	    &c->successors[(c->last * UINT32_C(0x9e3779b1) +
-			    c->before * UINT32_C(0x85ebca6b)) >>
-			   18];
 	unsigned how = code & TRACE_CODE_SHAPE_MASK;
-	uint32_t number = *successor;
+	uint32_t number = *c->successor;
 
 	if (how != TRACE_CODE_SHAPE_PREDICTED) {
 		int error = shape_other(c, how, &number);
 
 		if (__builtin_expect(error, 0))
 			return error;
-		*successor = (uint16_t)number;
+		*c->successor = (uint16_t)number;
 	}
 	if (__builtin_expect(number >= c->shapes.count, 0) &&
 	    how != TRACE_CODE_SHAPE_NEW)
 		return columns_fail(c, "its shape is not known");
-	c->before = c->last;
-	c->last = number;
+	shape_follow(c, number);
 	*ret = number;
 	return 0;
 }

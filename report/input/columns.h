@@ -71,6 +71,7 @@ struct free_ring {
  * @culled_left: rows of CULLED that are not read
  * @has_culled: CULLED is there and not read
  * @last, @before: shapes of the two events before, NO_SHAPE for none
+ * @successor: of @successors, what is predicted after these two
  * @serial:     of the payload, for the interner
  * @frames_left: how many frames its events may still push
  * @shapes:     by number
@@ -92,6 +93,7 @@ struct columns {
 	uint64_t culled_addr;
 	uint64_t culled_left;
 	bool has_culled;
+	uint16_t *successor;
 	uint32_t last;
 	uint32_t before;
 	uint32_t serial;
