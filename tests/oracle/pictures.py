@@ -11,7 +11,8 @@ import xml.etree.ElementTree
 LINES_WHOLE = 2000     # nodes; a larger tree sums up what is small
 PARTS = 2000           # small: less than one of so many of the cost
 BOX_RATIO = 1e-4       # boxes below it are not drawn
-BOXES_SURE = 15000     # more of them may be too many
+BOX_BYTES = 400        # and its name: rather more than a box takes
+BYTES_SURE = 3_500_000 # of boxes; more may be too many
 UNITS = {"B": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -281,8 +282,10 @@ def flamegraph_difference(model, view, rows, text):
         return None
     root, by_count = merge(model, view, rows, box_key), is_by_count(view)
     top = drawn_tree(xml.etree.ElementTree.fromstring(text))
-    if not root.children or len(root.below()) > BOXES_SURE:
-        return "boxes, where nothing is" if top and not root.children else None
+    if not root.children:
+        return "boxes, where nothing is" if top else None
+    if sum(BOX_BYTES + len(node.key[0]) for node in root.below()[1:]) > BYTES_SURE:
+        return None
     whole = root.count if by_count else root.bytes
     if not top or top.title[0] != "all":
         return "no box of all"
