@@ -3,13 +3,14 @@
 
 #include <string.h>
 
+#include "tracer/compiler.h"
 #include "tracer/libc.h"
 #include "tracer/sys.h"
 
 __extension__ typedef unsigned __int128 wide;
 
-bool clock_is_tsc;
-bool clock_is_shared;
+HOT_DATA bool clock_is_tsc;
+HOT_DATA bool clock_is_shared;
 
 /* Safety: anywhere.  Return: 0 or -errno. */
 static int ask_kernel(clockid_t id, struct timespec *ret)

@@ -16,6 +16,14 @@
 #define NOINLINE __attribute__((noinline))
 #define COLD __attribute__((cold, noinline))
 
+/*
+ * What nearly every event runs, and looks at.  The linker puts each next to
+ * each other, in few pages and lines: between two events the program has used
+ * the caches for itself.
+ */
+#define HOT __attribute__((hot))
+#define HOT_DATA __attribute__((section("memprof_hot")))
+
 /* Orders memory accesses against a signal handler on the same thread. */
 #define SIGNAL_FENCE() atomic_signal_fence(memory_order_seq_cst)
 

@@ -2,11 +2,12 @@
 #include "tracer/cull_stamps.h"
 
 #include "tracer/clock.h"
+#include "tracer/compiler.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/pool.h"
 
-uint64_t *cull_stamps;
+HOT_DATA uint64_t *cull_stamps;
 
 void cull_stamps_init(void)
 {

@@ -15,8 +15,9 @@ static inline void stamp(uintptr_t addr, uint32_t thread)
 		cull_stamp(addr, thread);
 }
 
-void event_alloc_values(enum trace_event_kind kind, uintptr_t addr, size_t size,
-			size_t usable, size_t align, uintptr_t caller)
+HOT void event_alloc_values(enum trace_event_kind kind, uintptr_t addr,
+			    size_t size, size_t usable, size_t align,
+			    uintptr_t caller)
 {
 	struct thread *th = event_enter(caller);
 	struct event_cursor cur;
@@ -70,7 +71,7 @@ void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
 		put_free(th, kind, addr, tick, caller);
 }
 
-void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller)
+HOT void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller)
 {
 	struct thread *th = event_enter(caller);
 

@@ -30,7 +30,7 @@ struct block {
 
 _Static_assert(sizeof(struct block) == ALIGN_MIN, "keeps the alignment");
 
-struct heap_region heap_regions[2] = {
+HOT_DATA struct heap_region heap_regions[2] = {
 	{ .bytes = 1 << 20 },
 	{ .bytes = 32 << 20 },
 };

@@ -64,7 +64,7 @@ static inline bool is_internal(uintptr_t caller)
 	return tls.guard ? modules_is_loader(caller) : !real_resolve();
 }
 
-HOOK void *malloc(size_t size)
+HOOK HOT void *malloc(size_t size)
 {
 	uint64_t serial = tls.serial;
 	void *p;
@@ -87,7 +87,7 @@ static COLD void *heap_calloc(size_t count, size_t size)
 	return NULL;
 }
 
-HOOK void *calloc(size_t count, size_t size)
+HOOK HOT void *calloc(size_t count, size_t size)
 {
 	uint64_t serial = tls.serial;
 	void *p;
@@ -99,7 +99,7 @@ HOOK void *calloc(size_t count, size_t size)
 	return p;
 }
 
-HOOK void free(void *p)
+HOOK HOT void free(void *p)
 {
 	if (UNLIKELY(heap_owns(p))) {
 		heap_free(p);

@@ -31,7 +31,7 @@ enum {
 	CHANGING_MAX = 100000,
 };
 
-struct loader modules_loader;
+HOT_DATA struct loader modules_loader;
 
 /**
  * struct module - one that the trace knows

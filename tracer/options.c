@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tracer/compiler.h"
 #include "tracer/log.h"
 #include "tracer/output_name.h"
 #include "tracer/text.h"
@@ -90,7 +91,7 @@ enum {
 
 static const char *const verify_names[] = {"0", "libunwind", "libgcc"};
 
-struct options options = {
+HOT_DATA struct options options = {
     .output = OPTIONS_OUTPUT_DEFAULT,
     .log_level = LOG_WARN,
     .free_stacks = true,

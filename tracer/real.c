@@ -25,7 +25,7 @@ enum {
 	CHUNKS_TO_CHECK = 64,
 };
 
-struct real real;
+HOT_DATA struct real real;
 
 void *real_find(const char *name)
 {

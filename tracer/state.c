@@ -39,8 +39,8 @@
 extern int __cxa_at_quick_exit(void (*fn)(void *), void *dso);
 
 static struct state_page off_page;
-struct state_page *state_page = &off_page;
-atomic_bool state_settled;
+HOT_DATA struct state_page *state_page = &off_page;
+HOT_DATA atomic_bool state_settled;
 
 static pthread_key_t end_key;
 static bool end_key_valid;

@@ -335,10 +335,10 @@ static inline void sys_signals_restore(const uint64_t *old)
 /* Takes back @sig, which is blocked, if it is pending. */
 static inline void sys_signal_drop(int sig)
 {
-	uint64_t set = UINT64_C(1) << (sig - 1);
+	uint64_t signals = UINT64_C(1) << (sig - 1);
 	struct timespec now = {0, 0};
 
-	SYS_CALL4(SYS_rt_sigtimedwait, &set, NULL, &now, 8);
+	SYS_CALL4(SYS_rt_sigtimedwait, &signals, NULL, &now, 8);
 }
 
 /*

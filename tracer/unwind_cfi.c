@@ -427,8 +427,8 @@ static NOINLINE void go_on(struct unwind_stack *stack, struct state s)
  * rules are in unwind_hot.  That is done here; the frame met need not be read
  * again, for its address has just been.
  */
-void unwind_own(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
-		uintptr_t rbp)
+HOT void unwind_own(struct unwind_stack *stack, uintptr_t pc, uintptr_t sp,
+		    uintptr_t rbp)
 {
 	struct state s = {pc, sp - WORD, rbp, stack->walked_end,
 			  stack->record_len};
