@@ -296,14 +296,20 @@ static bool is_sanitized(void)
 	return libc_dlsym(RTLD_DEFAULT, "__sanitizer_get_allocated_size");
 }
 
+/* Safety: pure.  Return: the program's own entry. */
+static const struct link_map *find_program(const struct link_map *any)
+{
+	while (any->l_prev)
+		any = any->l_prev;
+	return any;
+}
+
 /* Safety: as allocators_init().  What comes before this library, but for the
    program itself, and exports a malloc(); or NULL. */
 static const struct link_map *find_first(const struct link_map *own)
 {
-	const struct link_map *map = own;
+	const struct link_map *map = find_program(own);
 
-	while (map->l_prev)
-		map = map->l_prev;
 	if (elf_symbol_find_function(map, "malloc"))
 		return NULL;
 	while (map != own && !elf_symbol_find_function(map, "malloc"))
@@ -335,8 +341,15 @@ void allocators_check_order(void)
 	const struct link_map *own =
 	    libc_map_of((void *)(uintptr_t)allocators_init, NULL);
 	const struct link_map *first = own ? find_first(own) : NULL;
+	bool sanitized = is_sanitized();
 
-	if (first && !is_sanitized() && !calls_hooks(first))
+	if (own && sanitized &&
+	    elf_symbol_find_function(find_program(own), "malloc"))
+		log_line(LOG_WARN,
+			 "the program has the allocator of a sanitizer inside "
+			 "it, whose blocks are not recorded",
+			 NULL, 0);
+	if (first && !sanitized && !calls_hooks(first))
 		log_line(LOG_WARN,
 			 "its blocks are not recorded, as it comes before "
 			 "libmemprof.so in LD_PRELOAD:",

@@ -359,12 +359,14 @@ def allocator_preloaded_before():
 
 @test
 def allocator_of_a_sanitizer():
-    """It finds the leak, as without the tracer, and says so by the status."""
+    """It finds the leak, as without the tracer, and says so by the status; one
+    line says that its blocks are not recorded."""
     if not os.path.exists(os.path.join(PROGRAMS, "sanitized")):
         raise Skip("clang's AddressSanitizer")
-    for run in same_as_untraced(["sanitized"], messages=["==", "    #", "leak"],
-                                must_trace=False):
+    for run in same_as_untraced(["sanitized"], must_trace=False, messages=[
+            "==", "    #", "leak", "allocator of a sanitizer inside it"]):
         check(run.status != 9 or b"leaked" not in run.stderr, run.stderr)
+        check_equal(run.stderr.count(b"of a sanitizer inside it"), 1)
 
 
 @test
