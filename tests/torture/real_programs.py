@@ -5,6 +5,7 @@ Each script runs twice, $TRACE being nothing or memprof-record; its output must
 be the same.  No PATH.live may be left, and every trace must be sound.
 """
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -227,3 +228,53 @@ def real_java():
 END
         javac T.java && $TRACE java T; echo $?
         """, ["java", "javac"])
+
+
+# (func $f (import "h" "f"))
+# (func (export "churn") (param i32)
+#   (loop (call $f) (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
+WASM = """
+    const bytes = [0, 97, 115, 109, 1, 0, 0, 0, 1, 8, 2, 96, 0, 0, 96, 1, 127,
+        0, 2, 7, 1, 1, 104, 1, 102, 0, 0, 3, 2, 1, 1, 7, 9, 1, 5, 99, 104, 117,
+        114, 110, 0, 1, 10, 18, 1, 16, 0, 3, 64, 16, 0, 32, 0, 65, 1, 107, 34,
+        0, 13, 0, 11, 11];
+    let n = 0;
+    const f = () => { n += Buffer.allocUnsafeSlow(100003).length; };
+    new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(bytes)),
+                             {h: {f}}).exports.churn(500);
+    console.log(n);
+"""
+
+
+@test
+def real_wasm():
+    """What the host allocates for WebAssembly: through its code, and with the
+    name that node's list has for it, to main."""
+    node = shutil.which("node")
+    if not node:
+        raise Skip("node")
+    directory = tempfile.mkdtemp(prefix="memprof-real-")
+    try:
+        path = os.path.join(directory, "t.dat")
+        run = subprocess.run([RECORD, "-q", "-o", path, "--", node,
+                              "--perf-basic-prof", "-e", WASM],
+                             capture_output=True, cwd=directory, check=False)
+        listed = subprocess.run([REPORT, "--list", path], check=True,
+                                capture_output=True, text=True).stdout
+        pid, = re.findall(r"process +(\d+),", listed)
+        os.unlink(f"/tmp/perf-{pid}.map")
+        check_equal((run.returncode, run.stdout), (0, b"50001500\n"))
+        folded = subprocess.run(
+            [REPORT, "--quiet", "--view", "size_min=100003&size_max=100003",
+             "--as", "folded", path], capture_output=True, text=True,
+            check=True).stdout.splitlines()
+        if not folded:
+            raise Skip("buffers of node that are blocks of malloc")
+        stacks = [line.split(";") for line in folded]
+        for stack in stacks:
+            check(any("wasm-function" in frame for frame in stack), stack)
+            check(any("libc_start_main" in frame for frame in stack), stack)
+        check_equal(sum(int(stack[-1].rpartition(" ")[2]) for stack in stacks),
+                    500 * 100003)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
