@@ -212,7 +212,7 @@ static void note_pieces(struct notes *notes)
 				       totals->unmatched_frees));
 }
 
-/* What the trace has only in sums. */
+/* What the trace has only in sums: the peak is not exact. */
 static void note_culled(struct notes *notes)
 {
 	const struct engine_totals *totals = engine_totals(notes->scope->engine);
@@ -225,7 +225,7 @@ static void note_culled(struct notes *notes)
 	units_format_count(count, sizeof(count), totals->culled_count);
 	units_format_bytes(bytes, sizeof(bytes), totals->culled_bytes);
 	units_format_bytes(most, sizeof(most), totals->culled_most);
-	notes_add(notes, FIGURE_INFO,
+	notes_add(notes, FIGURE_WARNING,
 		  arena_printf(arena,
 			       "Temporary allocations were culled: of %s, with "
 			       "%s, the trace has only sums by backtrace and "

@@ -425,10 +425,23 @@ static const struct figure *histogram_finish(const struct view *view,
 					     const struct scope *scope,
 					     struct figure *figure)
 {
+	struct figure_scalar *undecided;
+
 	if (!figure || !name_view(view, scope, figure))
 		return NULL;
 	figure->caption =
 		view_caption(view, scope, view_nothing_passed(view, scope));
+	if (!scope_is_culled(scope))
+		return figure;
+	undecided = arena_alloc(scope->arena, sizeof(*undecided));
+	if (!undecided)
+		return NULL;
+	*undecided = (struct figure_scalar){
+		"undecided_count", "Undecided", "undecided",
+		cell_count(view->totals.undecided_count)
+	};
+	figure->scalars = undecided;
+	figure->scalar_count = 1;
 	return figure;
 }
 
