@@ -22,7 +22,7 @@ test_archive := $(test_dir)/libreport.a
 # Parts of the tracer that can be tested by themselves; with the sanitizers.
 test_tracer_src := $(sort $(wildcard tracer/cfi*.c)) tracer/rules.c \
                    tracer/pool.c tracer/columns.c tracer/plain.c tracer/cull.c \
-                   tracer/cull_rows.c tracer/code_move.c \
+                   tracer/cull_pairs.c tracer/cull_rows.c tracer/code_move.c \
                    tracer/elf_symbol.c tracer/libc.c \
                    tracer/glob.c tracer/record/walk.c
 test_tracer     := $(test_tracer_src:%.c=$(test_dir)/%.o)

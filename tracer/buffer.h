@@ -48,6 +48,16 @@ struct chain {
 	uint32_t count;
 };
 
+enum { BATCH_CHAINS_MAX = 64 };
+
+/**
+ * struct batch - chains that are written together, all of one piece
+ */
+struct batch {
+	struct chain chains[BATCH_CHAINS_MAX];
+	uint32_t count;
+};
+
 /* Which piece the chain's events are of.  Safety: it is not empty. */
 static inline uint16_t chain_piece(const struct chain *chain)
 {

@@ -240,46 +240,48 @@ static struct cull_limits get_limits(void)
 	};
 }
 
-/* Safety: context held.  Return: events that are left out. */
-static uint32_t code_chain(struct context *ctx, const struct chain *chain,
-			   struct columns_output *ret)
+/* Safety: context held.  Nothing is left out. */
+static void code_chain(struct context *ctx, const struct chain *chain,
+		       struct columns_output *ret)
 {
-	struct columns_input inputs[COLUMNS_BUFFERS_MAX];
-	unsigned time_shift = clock_time_shift();
-	size_t count = 0;
-
-	for (const struct buffer *b = chain->first; b; b = b->next)
-		inputs[count++] = get_input(b);
-	if (ctx->cull) {
-		struct cull_limits limits = get_limits();
-
-		cull_begin(ctx->cull, inputs, count, time_shift, &limits);
-	} else if (cull_stamps) {
+	if (cull_stamps)
 		clear_marks(chain);
+	columns_begin(ctx->columns, clock_time_shift());
+	for (const struct buffer *b = chain->first; b; b = b->next) {
+		struct columns_input input = get_input(b);
+
+		columns_add(ctx->columns, &input);
 	}
-	columns_begin(ctx->columns, time_shift);
-	for (size_t i = 0; i < count; i++)
-		columns_add(ctx->columns, &inputs[i]);
-	if (ctx->cull)
-		return cull_end(ctx->cull, ctx->columns, ret);
 	columns_end(ctx->columns, ret);
-	return 0;
 }
 
+/**
+ * struct place - whose events a chunk has
+ * @batch: its number; 0: it is in none
+ */
+struct place {
+	uint32_t piece;
+	uint32_t thread;
+	uint32_t sequence;
+	uint16_t buffer_count;
+	uint16_t batch;
+};
+
 /* Safety: context held.  Return: 0 or -errno. */
-static int write_columns(struct context *ctx, const struct chain *chain,
+static int write_columns(struct context *ctx, const struct place *place,
 			 const struct columns_output *out, uint32_t culled)
 {
-	const struct trace_live_slot *slot = chain->first->slot;
 	struct payload payload = {out->parts, out->lens, out->part_count, 0};
 	struct trace_chunk_header head = {
 	    .type = TRACE_CHUNK_COLUMNS,
-	    .thread = slot->thread,
+	    .flags = place->batch ? TRACE_CHUNK_IN_BATCH : 0,
+	    .thread = place->thread,
 	    .first_tick = out->first_tick,
 	    .last_tick = out->last_tick,
 	    .event_count = out->event_count,
-	    .sequence = slot->sequence,
-	    .buffer_count = chain->count,
+	    .sequence = place->sequence,
+	    .buffer_count = place->buffer_count,
+	    .batch = place->batch,
 	    .culled_count = culled,
 	};
 
@@ -289,7 +291,116 @@ static int write_columns(struct context *ctx, const struct chain *chain,
 	for (size_t i = 0; i < payload.count; i++)
 		payload.len += payload.lens[i];
 	err = context_seal(ctx, &head, &payload, &len);
-	return err ? err : trace_file_append(slot->piece, ctx->out, len);
+	return err ? err : trace_file_append(place->piece, ctx->out, len);
+}
+
+/* Safety: context held.  Events of the piece that are written, or lost. */
+static void count_events_of(uint32_t piece, uint32_t count, int err)
+{
+	event_counts[piece & 1] += count;
+	if (err)
+		count_lost(count, err);
+}
+
+/* Safety: context held, with columns.  Nothing is left out. */
+static void write_whole(struct context *ctx, const struct chain *chain)
+{
+	const struct trace_live_slot *slot = chain->first->slot;
+	const struct place place = {
+		.piece = slot->piece,
+		.thread = slot->thread,
+		.sequence = slot->sequence,
+		.buffer_count = (uint16_t)chain->count,
+	};
+	struct columns_output out;
+	int err;
+
+	code_chain(ctx, chain, &out);
+	err = write_columns(ctx, &place, &out, 0);
+	count_events_of(place.piece, out.event_count, err);
+}
+
+/* Safety: context held.  Gives as many chains of the batch, from number @first
+   on, to ctx->cull as it has room for.  Return: the number after them. */
+static uint32_t add_chains(struct context *ctx, const struct batch *batch,
+			   uint32_t first)
+{
+	uint32_t room = cull_capacity(ctx->cull), i = first;
+
+	for (; i < batch->count && batch->chains[i].count <= room; i++) {
+		room -= batch->chains[i].count;
+		for (const struct buffer *b = batch->chains[i].first; b;
+		     b = b->next)
+			cull_add(ctx->cull, &(struct cull_buffer){
+						    .thread = b->slot->thread,
+						    .sequence = b->slot->sequence,
+						    .input = get_input(b) });
+	}
+	return i;
+}
+
+/* Safety: anywhere.  Return: a number that no batch under way has. */
+static uint16_t get_batch_number(void)
+{
+	static atomic_uint last;
+
+	return (uint16_t)(1 + last++ % UINT16_MAX);
+}
+
+/* Safety: context held.  Says that the batch is complete, all of whose @count
+   chunks are written.  Return: 0 or -errno. */
+static int end_batch(struct context *ctx, const struct place *place,
+		     uint32_t count, uint64_t tick)
+{
+	uint8_t payload[TRACE_BATCH_BYTES];
+	struct chunk chunk = {
+		.type = TRACE_CHUNK_BATCH,
+		.payload = payload,
+		.len = sizeof(payload),
+		.tick = tick,
+	};
+
+	put_u32(put_u32(payload, place->batch), count);
+	return write_record(ctx, &chunk, place->piece, place->piece + 1);
+}
+
+/*
+ * Safety: context held.  Writes what cull_decide() made @count parts of.  Those
+ * of a batch count together or not at all: then it is not written to its end.
+ *
+ * Return: 0, or -errno in a batch; elsewhere a part that is not written is lost.
+ */
+static int write_parts(struct context *ctx, struct place *place, size_t count)
+{
+	uint64_t events = 0, last_tick = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct cull_part part = cull_get_part(ctx->cull, i);
+		struct columns_output out;
+		uint32_t culled = cull_code(ctx->cull, i, ctx->columns, &out);
+		int err;
+
+		place->thread = part.buffers->thread;
+		place->sequence = part.buffers->sequence;
+		place->buffer_count = (uint16_t)part.count;
+		err = write_columns(ctx, place, &out, culled);
+		if (err && place->batch)
+			return err;
+		if (out.last_tick > last_tick)
+			last_tick = out.last_tick;
+		events += out.event_count + culled;
+		if (!place->batch)
+			count_events_of(place->piece, out.event_count + culled,
+					err);
+	}
+	if (place->batch) {
+		int err = end_batch(ctx, place, (uint32_t)count, last_tick);
+
+		if (err)
+			return err;
+		event_counts[place->piece & 1] += events;
+	}
+	return 0;
 }
 
 /* Safety: context held.  The one buffer.  Return: 0 or -errno. */
@@ -322,13 +433,13 @@ static int write_plain(struct context *ctx, const struct buffer *buffer,
 /* Safety: context held.  Chunks of one buffer each, for want of memory. */
 static COLD void write_all_plain(struct context *ctx, const struct chain *chain)
 {
+	if (cull_stamps)
+		clear_marks(chain);
 	for (const struct buffer *b = chain->first; b; b = b->next) {
 		uint32_t count;
 		int err = write_plain(ctx, b, &count);
 
-		event_counts[chain_piece(chain) & 1] += count;
-		if (err)
-			count_lost(count, err);
+		count_events_of(chain_piece(chain), count, err);
 	}
 }
 
@@ -337,35 +448,66 @@ static COLD void lose(const struct chain *chain)
 {
 	uint32_t count = count_events(chain);
 
-	event_counts[chain_piece(chain) & 1] += count;
-	count_lost(count, -ENOMEM);
+	count_events_of(chain_piece(chain), count, -ENOMEM);
+}
+
+/* Safety: context held, with columns.  Writes some chains from number @first on,
+   those of one batch together.  Return: the number after them. */
+static uint32_t write_some(struct context *ctx, const struct batch *batch,
+			   uint32_t first)
+{
+	struct place place = { .piece = chain_piece(batch->chains) };
+	struct cull_limits limits = get_limits();
+	bool is_linked;
+	uint32_t end;
+	size_t count;
+
+	cull_begin(ctx->cull, clock_time_shift(), &limits);
+	end = add_chains(ctx, batch, first);
+	count = cull_decide(ctx->cull, &is_linked);
+	place.batch = is_linked ? get_batch_number() : 0;
+	if (write_parts(ctx, &place, count) != 0)
+		for (uint32_t i = first; i < end; i++)
+			write_whole(ctx, &batch->chains[i]);
+	return end;
 }
 
 /* Safety: context held, with columns. */
-static void write_coded(struct context *ctx, const struct chain *chain)
+static void write_coded(struct context *ctx, const struct batch *batch)
 {
-	struct columns_output out = {0};
-	uint32_t culled = code_chain(ctx, chain, &out);
-	int err = write_columns(ctx, chain, &out, culled);
+	uint32_t i = 0;
 
-	event_counts[chain_piece(chain) & 1] += out.event_count + culled;
-	if (err)
-		count_lost(out.event_count + culled, err);
+	while (ctx->cull && i < batch->count &&
+	       batch->chains[i].count <= cull_capacity(ctx->cull))
+		i = write_some(ctx, batch, i);
+	for (; i < batch->count; i++)
+		write_whole(ctx, &batch->chains[i]);
+}
+
+void chunk_write_batch(const struct batch *batch)
+{
+	struct context *ctx = open_context();
+
+	if (LIKELY(ctx && context_has_columns(ctx))) {
+		write_coded(ctx, batch);
+	} else {
+		for (uint32_t i = 0; i < batch->count; i++) {
+			if (ctx)
+				write_all_plain(ctx, &batch->chains[i]);
+			else
+				lose(&batch->chains[i]);
+		}
+	}
+	context_give(ctx);
 }
 
 void chunk_write_chain(const struct chain *chain)
 {
-	struct context *ctx = open_context();
+	struct batch batch;
 
-	if (UNLIKELY(!ctx)) {
-		lose(chain);
-		return;
-	}
-	if (LIKELY(context_has_columns(ctx)))
-		write_coded(ctx, chain);
-	else
-		write_all_plain(ctx, chain);
-	context_give(ctx);
+	batch.count = 1;
+	batch.chains[0] = *chain;
+	chunk_write_batch(&batch);
 }
 
 int chunk_write_preamble(uint32_t piece, uint64_t trace_id)

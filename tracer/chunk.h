@@ -14,6 +14,7 @@ enum {
 	CHUNK_FILE_MAX = 1 << 20,      /* of a FILE chunk */
 };
 
+struct batch;
 struct chain;
 
 /**
@@ -57,6 +58,9 @@ int chunk_write_in(uint32_t piece, const struct chunk *chunk);
  * Safety: as chunk_write(), and in the helper.
  */
 void chunk_write_chain(const struct chain *chain);
+
+/* The same of several chains, whose events are culled together. */
+void chunk_write_batch(const struct batch *batch);
 
 /* Obtains what the calling thread, or the helper, needs to write chunks, so
    that it will not lack it later.  Safety: as above.  Return: whether there

@@ -88,4 +88,27 @@ static inline bool record_is_whole(const struct record *r, const uint64_t *next,
 	       record_body_words[r->head & TRACE_EVENT_KIND_MASK] != 0;
 }
 
+/*
+ * Makes a record what it is without culling.
+ *
+ * @word: its head; the record is whole
+ * @self: the thread that it is of
+ *
+ * Safety: pure.  Return: the thread that was last to allocate what the record
+ * frees; 0: not known.
+ */
+static inline uint32_t record_take_maker(uint64_t *word, const struct record *r,
+					 uint32_t self)
+{
+	uint64_t *addr = word + (r->body - word);
+	uint32_t maker;
+
+	if (!(*word & TRACE_RECORD_MAKER))
+		return 0;
+	*word &= ~(uint64_t)TRACE_RECORD_MAKER;
+	maker = (uint32_t)(*addr >> TRACE_RECORD_MAKER_SHIFT);
+	*addr &= (UINT64_C(1) << TRACE_RECORD_MAKER_SHIFT) - 1;
+	return maker ? maker : self;
+}
+
 #endif /* TRACER_COLUMNS_RECORD_H */

@@ -31,6 +31,10 @@ _Static_assert((int)CHUNK_PAYLOAD_MAX <= (int)SMALL_PAYLOAD_MAX &&
 		       (int)SMALL_PAYLOAD_MAX <= (int)COLUMNS_PAYLOAD_MAX,
 	       "one output buffer for all");
 
+_Static_assert(!(CULL_BUFFERS_MAX & (CULL_BUFFERS_MAX - 1)) &&
+		       !(COLUMNS_BUFFERS_MAX & (COLUMNS_BUFFERS_MAX - 1)),
+	       "powers of two");
+
 /*
  * Level 1 of zstd, but for its table: 16 KiB instead of 64 stay in a core's
  * first cache, and find nearly as many matches.
@@ -95,6 +99,17 @@ static bool prepare(struct context *ctx)
 	return ctx->cctx != NULL;
 }
 
+/* Safety: context held.  Threads that help all at once get less room. */
+static void prepare_cull(struct context *ctx)
+{
+	uint32_t buffers = ctx - contexts < 2 ? (uint32_t)CULL_BUFFERS_MAX
+					      : (uint32_t)COLUMNS_BUFFERS_MAX;
+	void *memory = pool_map(cull_bytes(buffers));
+
+	if (memory)
+		ctx->cull = cull_init(memory, buffers);
+}
+
 bool context_has_columns(struct context *ctx)
 {
 	if (ctx->is_small)
@@ -102,7 +117,7 @@ bool context_has_columns(struct context *ctx)
 	if (!ctx->columns)
 		ctx->columns = pool_map(columns_bytes());
 	if (cull_stamps && !ctx->cull)
-		ctx->cull = pool_map(cull_bytes());
+		prepare_cull(ctx);
 	return ctx->columns != NULL;
 }
 
@@ -197,11 +212,10 @@ static size_t store_payload(struct context *ctx, const struct payload *payload,
 	size_t cap = ctx->out_cap - sizeof(struct trace_chunk_header);
 	size_t stored;
 
-	*ret_flags = 0;
 	if (payload->len >= COMPRESS_MIN) {
 		stored = compress(ctx, payload, dst, cap);
 		if (!ZSTD_isError(stored) && stored < payload->len) {
-			*ret_flags = TRACE_CHUNK_ZSTD;
+			*ret_flags |= TRACE_CHUNK_ZSTD;
 			return stored;
 		}
 	}

@@ -5,86 +5,9 @@
 
 #include "tracer/cull_state.h"
 
-/* --- which events -------------------------------------------------------- */
+/* --- the events of all buffers ------------------------------------------- */
 
-/* Return: where the number of the last event at @addr is, or would be. */
-static uint32_t *find_addr(struct cull *c, uint64_t addr)
-{
-	uint32_t i = cull_hash(addr >> 4, 17);
-	uint32_t number;
-
-	while ((number = c->addrs[i]) && c->events[number - 1].addr != addr)
-		i = (i + 1) % CULL_ADDRS;
-	return &c->addrs[i];
-}
-
-/* The event about to be added frees what its thread allocated.  Return: the
-   event that it can be left out with, CULL_NONE: there is none. */
-static uint32_t find_partner(struct cull *c, uint32_t number, uint64_t tick)
-{
-	const struct cull_event *made;
-
-	if (!number)
-		return CULL_NONE; /* in an earlier chunk */
-	made = &c->events[number - 1];
-	if (made->kind != CULL_ALLOC ||
-	    tick - made->tick >= c->limits.lifetime_ticks ||
-	    (c->limits.pending && c->made - made->made > c->limits.pending))
-		return CULL_NONE;
-	return number - 1;
-}
-
-static void add_event(struct cull *c, enum cull_kind kind, uint64_t addr,
-		      uint64_t tick, bool is_own)
-{
-	uint32_t number = c->event_count++;
-	struct cull_event *event = &c->events[number];
-	uint32_t *place = find_addr(c, addr);
-
-	c->made += kind == CULL_ALLOC || kind == CULL_REALLOC_NEW;
-	event->addr = addr;
-	event->tick = tick;
-	event->made = c->made;
-	event->kind = kind;
-	event->partner = is_own ? find_partner(c, *place, tick) : CULL_NONE;
-	if (event->partner != CULL_NONE)
-		c->events[event->partner].partner = number;
-	*place = number + 1;
-}
-
-/* The event stays, and so does the other one of its pair. */
-static void keep(struct cull *c, uint32_t event)
-{
-	uint32_t partner = c->events[event].partner;
-
-	if (partner == CULL_NONE)
-		return;
-	c->events[partner].partner = CULL_NONE;
-	c->events[event].partner = CULL_NONE;
-}
-
-/* Peaks do not have what is left out: it must be little at any
-   time. */
-static void keep_many(struct cull *c)
-{
-	uint64_t live = 0;
-
-	for (uint32_t i = 0; i < c->event_count; i++) {
-		const struct cull_event *event = &c->events[i];
-
-		if (event->partner == CULL_NONE)
-			continue;
-		if (event->kind == CULL_FREE)
-			live -= c->events[event->partner].size;
-		else if (live + event->size > CULL_LIVE_MAX)
-			keep(c, i);
-		else
-			live += event->size;
-	}
-}
-
-/* Return: events that the record is. */
-static unsigned count_events(const struct record *r)
+unsigned cull_count_events(const struct record *r)
 {
 	switch (r->head & TRACE_EVENT_KIND_MASK) {
 	case TRACE_EVENT_MALLOC:
@@ -101,31 +24,51 @@ static unsigned count_events(const struct record *r)
 	}
 }
 
-static void add_record(struct cull *c, const struct record *r, uint64_t tick)
+/* To @like, which says where it is. */
+static void add_event(struct cull *c, const struct cull_event *like,
+		      enum cull_kind kind, uint64_t addr, uint64_t size)
+{
+	struct cull_event *event = &c->events[c->event_count++];
+
+	*event = *like;
+	event->kind = (uint8_t)kind;
+	event->addr = addr;
+	event->size = size;
+	event->partner = CULL_NONE;
+}
+
+/* @maker: who allocated what it frees. */
+static void add_record(struct cull *c, struct cull_event *like,
+		       const struct record *r, uint32_t maker)
 {
 	unsigned kind = r->head & TRACE_EVENT_KIND_MASK;
 
-	if (!count_events(r))
+	if (!cull_count_events(r))
 		return;
 	if (kind == TRACE_EVENT_FREE || kind == TRACE_EVENT_DELETE) {
-		add_event(c, CULL_FREE, r->body[0], tick,
-			  r->head & TRACE_RECORD_OWN);
+		add_event(c, like, CULL_FREE, r->body[0], maker);
 	} else if (kind == TRACE_EVENT_REALLOC) {
-		add_event(c, CULL_REALLOC_OLD, r->body[0], tick, false);
-		add_event(c, CULL_REALLOC_NEW, r->body[1], tick, false);
+		add_event(c, like, CULL_REALLOC_OLD, r->body[0], 0);
+		like->tick += r->frames[-1];
+		add_event(c, like, CULL_REALLOC_NEW, r->body[1], 0);
 	} else {
-		add_event(c, CULL_ALLOC, r->body[0], tick, false);
-		c->events[c->event_count - 1].size =
-		    r->body[1] & (TRACE_SIZE_LIMIT - 1);
+		add_event(c, like, CULL_ALLOC, r->body[0],
+			  r->body[1] & (TRACE_SIZE_LIMIT - 1));
 	}
 }
 
-/* Notes the events of a buffer whose records are at @word, and clears marks.
-   Return: whether all of it is sound. */
-static bool scan(struct cull *c, uint64_t *word,
-		 const struct columns_input *input)
+/* Notes the events of a buffer, a copy, and clears marks.  Return: whether all
+   of it is sound. */
+static bool scan(struct cull *c, const struct cull_piece *part,
+		 const struct cull_buffer *buffer)
 {
+	const struct columns_input *input = &buffer->input;
+	uint64_t *word = c->words + (input->words - c->words);
 	const uint64_t *end = word + input->len, *from = word + input->from;
+	struct cull_event like = {
+		.part = (uint8_t)(part - c->parts),
+		.stream = part->stream,
+	};
 	uint64_t tick = input->first_tick;
 	uint32_t depth = 0;
 	bool is_sound = true;
@@ -133,18 +76,19 @@ static bool scan(struct cull *c, uint64_t *word,
 	while (word < end) {
 		const uint64_t *next;
 		struct record r;
+		uint32_t maker;
 
 		next = record_read(word, &r);
 		if (!record_is_whole(&r, next, end) ||
 		    (word < from && next > from))
 			return false;
-		*word &= ~(uint64_t)TRACE_RECORD_OWN;
+		maker = record_take_maker(word, &r, buffer->thread);
 		is_sound &= r.pop <= depth;
 		depth = is_sound ? depth - r.pop + r.push : 0;
 		is_sound &= depth <= TRACE_STACK_DEPTH_MAX;
-		tick += r.ticks;
+		like.tick = tick += r.ticks;
 		if (word >= from && is_sound)
-			add_record(c, &r, tick);
+			add_record(c, &like, &r, maker);
 		if ((r.head & TRACE_EVENT_KIND_MASK) == TRACE_EVENT_REALLOC)
 			tick += r.frames[-1];
 		word += next - word;
@@ -152,34 +96,10 @@ static bool scan(struct cull *c, uint64_t *word,
 	return is_sound;
 }
 
-/*
- * What comes right after an allocation and frees its block shows that it was
- * temporary: it must not come right after it just because of what was left out
- * between them.  A free can be marked, a realloc cannot, and nothing can be
- * said about the first event of the next chunk.
- */
-static void keep_between(struct cull *c)
-{
-	uint32_t last = CULL_NONE; /* that stays */
-
-	for (uint32_t i = 0; i < c->event_count; i++) {
-		const struct cull_event *event = &c->events[i];
-
-		if (event->partner != CULL_NONE)
-			continue;
-		if (event->kind == CULL_REALLOC_OLD && i > 0 &&
-		    (last == CULL_NONE || c->events[last].addr == event->addr))
-			keep(c, i - 1);
-		last = i;
-	}
-	if (c->event_count)
-		keep(c, c->event_count - 1);
-}
-
-/* --- the records without them -------------------------------------------- */
+/* --- the records without what is left out -------------------------------- */
 
 /**
- * struct rewriting - one buffer after another
+ * struct rewriting - a part's buffers one after another
  * @event:   number of the next event
  * @coded:   records written that are to be coded
  * @last:    event that was written last, CULL_NONE: none
@@ -257,41 +177,30 @@ static uint64_t *put_record(struct cull *c, struct rewriting *rw, uint64_t *out,
 static void leave_out(struct cull *c, struct rewriting *rw,
 		      const struct record *r)
 {
-	const struct cull_event *event = &c->events[rw->event];
-
-	c->culled++;
 	rw->ticks += r->ticks;
-	if (event->kind == CULL_FREE) {
-		c->live -= c->events[event->partner].size;
-		c->blocks--;
-		return;
-	}
-	c->live += event->size;
-	c->blocks++;
-	if (c->live > c->most)
-		c->most = c->live;
-	if (c->blocks > c->most_blocks)
-		c->most_blocks = c->blocks;
-	cull_rows_add(c, rw->event, r, rw->depth);
+	if (c->events[rw->event].kind == CULL_ALLOC)
+		cull_rows_add(c, rw->event, r, rw->depth);
 }
 
 /* A free that is written: does it follow its allocation only because of what was
    left out? */
-static void mark_apart(struct cull *c, const struct rewriting *rw)
+static void mark_apart(struct cull *c, const struct rewriting *rw,
+		       const struct cull_piece *part)
 {
 	const struct cull_event *event = &c->events[rw->event];
 
-	if (event->kind != CULL_FREE || rw->event == 0 ||
-	    rw->last == rw->event - 1)
+	if (event->kind != CULL_FREE || rw->last == rw->event - 1 ||
+	    rw->event == c->streams[part->stream].first)
 		return;
 	if (rw->last == CULL_NONE || c->events[rw->last].addr == event->addr)
 		c->apart[c->apart_count++] = rw->coded;
 }
 
-/* Return: words of the buffer at @start that are left. */
-static size_t rewrite(struct cull *c, struct rewriting *rw, uint64_t *start,
-		      const struct columns_input *input)
+/* Leaves in the copy what is to be coded. */
+static void rewrite(struct cull *c, struct rewriting *rw,
+		    const struct cull_piece *part, struct columns_input *input)
 {
+	uint64_t *start = c->words + (input->words - c->words);
 	const uint64_t *word = start, *end = start + input->len;
 	uint64_t *out = start;
 
@@ -305,13 +214,13 @@ static size_t rewrite(struct cull *c, struct rewriting *rw, uint64_t *start,
 
 		next = record_read(word, &r);
 		follow_stack(c, rw, &r);
-		events = is_coded ? count_events(&r) : 0;
+		events = is_coded ? cull_count_events(&r) : 0;
 		if (events && c->events[rw->event].partner != CULL_NONE) {
 			leave_out(c, rw, &r);
 			rw->event++;
 		} else if (is_coded) {
 			if (events) {
-				mark_apart(c, rw);
+				mark_apart(c, rw, part);
 				rw->event += events;
 				rw->last = rw->event - 1;
 			}
@@ -323,57 +232,148 @@ static size_t rewrite(struct cull *c, struct rewriting *rw, uint64_t *start,
 		}
 		word = next;
 	}
-	return (size_t)(out - start);
+	input->len = (size_t)(out - start);
 }
 
 /* --- all of it ----------------------------------------------------------- */
 
-size_t cull_bytes(void)
+size_t cull_bytes(uint32_t buffers)
 {
-	return sizeof(struct cull);
+	size_t bytes = CULL_BUFFER_EVENTS *
+			       (sizeof(struct cull_event) + sizeof(uint32_t)) +
+		       CULL_BUFFER_WORDS * sizeof(uint64_t) +
+		       CULL_BUFFER_ADDRS * sizeof(uint32_t);
+
+	return sizeof(struct cull) + buffers * bytes +
+	       RECORD_FIXED_MAX * sizeof(uint64_t);
 }
 
-void cull_begin(struct cull *c, struct columns_input *inputs, size_t count,
-		unsigned time_shift, const struct cull_limits *limits)
+struct cull *cull_init(void *memory, uint32_t buffers)
 {
-	struct rewriting rw = { .last = CULL_NONE };
-	uint64_t *copies[COLUMNS_BUFFERS_MAX], *copy = c->words;
-	bool is_sound = true;
+	struct cull *c = memory;
 
+	c->capacity = buffers;
+	c->events = (struct cull_event *)(c + 1);
+	c->words = (uint64_t *)(c->events + buffers * CULL_BUFFER_EVENTS);
+	c->order = (uint32_t *)(c->words + buffers * CULL_BUFFER_WORDS +
+				RECORD_FIXED_MAX);
+	c->addrs = c->order + buffers * CULL_BUFFER_EVENTS;
+	return c;
+}
+
+uint32_t cull_capacity(const struct cull *c)
+{
+	return c->capacity;
+}
+
+void cull_begin(struct cull *c, unsigned time_shift,
+		const struct cull_limits *limits)
+{
 	c->time_shift = time_shift;
 	c->limits = *limits;
-	if (c->event_count)
-		memset(c->addrs, 0, sizeof(c->addrs));
-	c->event_count = c->made = c->apart_count = 0;
-	cull_rows_begin(c);
-	for (size_t i = 0; i < count; i++) {
-		copies[i] = copy;
-		copy += inputs[i].len;
-		memcpy(copies[i], inputs[i].words,
-		       inputs[i].len * sizeof(*copy));
-		inputs[i].words = copies[i];
-	}
-	for (size_t i = 0; i < count; i++)
-		is_sound &= scan(c, copies[i], &inputs[i]);
-	if (!is_sound)
-		return;
-	keep_many(c);
-	keep_between(c);
-	for (size_t i = 0; i < count; i++)
-		inputs[i].len = rewrite(c, &rw, copies[i], &inputs[i]);
+	c->word_count = 0;
+	c->buffer_count = c->stream_count = c->part_count = 0;
+	c->event_count = 0;
+	c->is_sound = true;
+	c->is_linked = false;
 }
 
-uint32_t cull_end(struct cull *c, struct columns *columns,
-		  struct columns_output *ret)
+static bool is_before(const struct cull_buffer *a, const struct cull_buffer *b)
 {
-	size_t len = 0;
+	return a->thread != b->thread ? a->thread < b->thread
+				      : a->sequence < b->sequence;
+}
 
+void cull_add(struct cull *c, const struct cull_buffer *buffer)
+{
+	uint64_t *copy = c->words + c->word_count;
+	uint32_t i = c->buffer_count++;
+
+	c->word_count += buffer->input.len;
+	memcpy(copy, buffer->input.words, buffer->input.len * sizeof(*copy));
+	for (; i > 0 && is_before(buffer, &c->buffers[i - 1]); i--)
+		c->buffers[i] = c->buffers[i - 1];
+	c->buffers[i] = *buffer;
+	c->buffers[i].input.words = copy;
+}
+
+/* Buffer number @i begins a part, or is in the last one. */
+static void place(struct cull *c, uint32_t i)
+{
+	const struct cull_buffer *buffer = &c->buffers[i];
+	struct cull_piece *last = c->parts + c->part_count - 1;
+	bool goes_on = i > 0 && buffer->thread == buffer[-1].thread &&
+		       buffer->sequence == buffer[-1].sequence + 1;
+
+	if (goes_on && !buffer->input.from &&
+	    last->part.count < COLUMNS_BUFFERS_MAX) {
+		last->part.count++;
+		return;
+	}
+	if (!goes_on)
+		c->streams[c->stream_count++] = (struct cull_stream){
+			.thread = buffer->thread,
+			.first = c->event_count,
+			.next = c->event_count,
+		};
+	c->parts[c->part_count++] = (struct cull_piece){
+		.part = { .buffers = buffer, .count = 1 },
+		.event = c->event_count,
+		.stream = (uint8_t)(c->stream_count - 1),
+	};
+}
+
+size_t cull_decide(struct cull *c, bool *ret_is_linked)
+{
+	for (uint32_t i = 0; i < c->buffer_count; i++) {
+		struct cull_piece *part;
+
+		place(c, i);
+		part = &c->parts[c->part_count - 1];
+		c->is_sound &= scan(c, part, &c->buffers[i]);
+		part->end = c->event_count;
+		c->streams[part->stream].end = c->event_count;
+	}
+	if (c->is_sound)
+		cull_pairs_find(c);
+	*ret_is_linked = c->is_linked;
+	return c->part_count;
+}
+
+struct cull_part cull_get_part(const struct cull *c, size_t part)
+{
+	return c->parts[part].part;
+}
+
+uint32_t cull_code(struct cull *c, size_t number, struct columns *columns,
+		   struct columns_output *ret)
+{
+	const struct cull_piece *part = &c->parts[number];
+	struct rewriting rw = {
+		.event = part->event,
+		.last = cull_event_before(c, part),
+	};
+	size_t len = 0, words = 0;
+
+	for (uint32_t i = 0; i < part->part.count; i++)
+		words += part->part.buffers[i].input.len;
+	cull_rows_begin(c, words);
+	c->apart_count = 0;
+	columns_begin(columns, c->time_shift);
+	for (uint32_t i = 0; i < part->part.count; i++) {
+		struct columns_input input = part->part.buffers[i].input;
+
+		if (c->is_sound)
+			rewrite(c, &rw, part, &input);
+		columns_add(columns, &input);
+	}
 	for (uint32_t i = 0; i < c->apart_count; i++)
 		columns_mark_apart(columns, c->apart[i]);
 	if (c->culled)
-		len = cull_rows_end(c, columns, columns_first_tick(columns));
+		len = cull_rows_end(c, columns, &c->streams[part->stream],
+				    columns_first_tick(columns));
 	columns_end_with(columns, c->bytes, len, ret);
-	return c->culled;
+	return 2 * c->culled;
 }
 
 void cull_clear(uint64_t *words, size_t len)
@@ -388,7 +388,7 @@ void cull_clear(uint64_t *words, size_t len)
 		next = record_read(word, &r);
 		if (!record_is_whole(&r, next, end))
 			return;
-		*word &= ~(uint64_t)TRACE_RECORD_OWN;
+		record_take_maker(word, &r, 0);
 		word += next - word;
 	}
 }

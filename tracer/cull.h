@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leaving temporary allocations out of a chunk of events.
+ * Leaving temporary allocations out of chunks of events.
  *
- * An allocation and its free are both left out when the same thread made both,
- * within the buffers of one chunk, and neither realloc nor another thread had
- * the block in between.  What was left out is summed up by stack, function,
- * size and slack in a column of the same chunk, so that a chunk that is in the
- * trace has its events once, whole or in sums, and one that is not has none.
+ * Buffers are taken together, those of one thread or of several.  An allocation
+ * and the free of its block are both left out when both are in these buffers
+ * and neither realloc nor anybody else had the block in between.  What was left
+ * out is summed up by stack, function, size and slack in a column of the chunk
+ * that the allocation would be in.  Where a pair lies in two chunks, either both
+ * chunks count or neither does: see BATCH in docs/trace-format.md.  So an event
+ * is in the trace once, by itself or in a sum, or it is in PATH.live.
  *
  * The threads' buffers stay as they are: copies are changed.
  *
@@ -15,6 +17,7 @@
 #ifndef TRACER_CULL_H
 #define TRACER_CULL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +26,9 @@
 struct cull;
 
 enum {
-	CULL_LIVE_MAX = 256 << 10, /* bytes alive at once of what is left out */
+	CULL_LIVE_MAX = 256 << 10, /* bytes of a thread that are alive at once
+				      of what is left out */
+	CULL_BUFFERS_MAX = 64,
 };
 
 /**
@@ -37,26 +42,62 @@ struct cull_limits {
 	uint64_t pending;
 };
 
-/* Return: bytes of zeroed memory that struct cull needs; most of it is never
-   touched. */
-size_t cull_bytes(void);
+/**
+ * struct cull_buffer - number @sequence of those of @thread
+ */
+struct cull_buffer {
+	uint32_t thread;
+	uint32_t sequence;
+	struct columns_input input;
+};
 
 /**
- * cull_begin() - take the buffers of a chunk
- * @cull:       cull_bytes() bytes, at first zero
- * @inputs:     @count buffers, at most COLUMNS_BUFFERS_MAX; they become what is
- *              left of them, in @cull, to be given to columns_add() in order
+ * struct cull_part - what is to be one chunk
+ * @buffers: consecutive ones of a thread, @count of them
+ */
+struct cull_part {
+	const struct cull_buffer *buffers;
+	uint32_t count;
+};
+
+/* Return: bytes of zeroed memory that struct cull needs for @buffers buffers, a
+   power of two; most of it is never touched. */
+size_t cull_bytes(uint32_t buffers);
+
+/* Makes @memory, cull_bytes(@buffers) bytes, ready.  Return: it. */
+struct cull *cull_init(void *memory, uint32_t buffers);
+
+/* Return: buffers that there is room for. */
+uint32_t cull_capacity(const struct cull *cull);
+
+/**
+ * cull_begin() - start with no buffers
  * @time_shift: as columns_begin()
+ */
+void cull_begin(struct cull *cull, unsigned time_shift,
+		const struct cull_limits *limits);
+
+/* Adds a buffer, up to cull_capacity() of them; those of a thread in their
+   order.  Its words are copied. */
+void cull_add(struct cull *cull, const struct cull_buffer *buffer);
+
+/**
+ * cull_decide() - find what is left out
+ * @ret_is_linked: a pair lies in two parts
  *
  * Nothing is left out where records are damaged.
+ *
+ * Return: number of parts.
  */
-void cull_begin(struct cull *cull, struct columns_input *inputs, size_t count,
-		unsigned time_shift, const struct cull_limits *limits);
+size_t cull_decide(struct cull *cull, bool *ret_is_linked);
 
-/* Ends the chunk as columns_end() does; what was left out is added to it.
-   Return: events left out. */
-uint32_t cull_end(struct cull *cull, struct columns *columns,
-		  struct columns_output *ret);
+/* Return: part number @part; valid until the next cull_begin(). */
+struct cull_part cull_get_part(const struct cull *cull, size_t part);
+
+/* Codes parts, which must come in order from 0 on, each once.  @ret: as of
+   columns_end().  Return: events that are in sums. */
+uint32_t cull_code(struct cull *cull, size_t part, struct columns *columns,
+		   struct columns_output *ret);
 
 /* Makes @len words of records what they are without culling.  Safety: nobody
    else changes them. */

@@ -8,14 +8,21 @@
 
 #include <string.h>
 
-void cull_rows_begin(struct cull *c)
+unsigned cull_clear_index(uint32_t *index, size_t count)
+{
+	unsigned bits = CULL_INDEX_BITS_MIN;
+
+	while ((size_t)1 << bits <= 2 * count)
+		bits++;
+	memset(index, 0, sizeof(*index) << bits);
+	return bits;
+}
+
+void cull_rows_begin(struct cull *c, size_t words)
 {
 	c->culled = 0;
-	c->live = c->blocks = c->most = c->most_blocks = 0;
-	if (c->node_count)
-		memset(c->node_index, 0, sizeof(c->node_index));
-	if (c->row_count)
-		memset(c->row_index, 0, sizeof(c->row_index));
+	c->node_bits = cull_clear_index(c->node_index, words);
+	c->row_bits = cull_clear_index(c->row_index, words / 3);
 	c->node_count = 0;
 	c->row_count = 0;
 }
@@ -23,11 +30,11 @@ void cull_rows_begin(struct cull *c)
 /* Return: the node of @pc under @parent. */
 static uint32_t get_node(struct cull *c, uint32_t parent, uint64_t pc)
 {
-	uint32_t i = cull_hash(pc ^ (uint64_t)parent << 40, 18);
+	uint32_t i = cull_hash(pc ^ (uint64_t)parent << 40, c->node_bits);
 	struct cull_node *node;
 	uint32_t number;
 
-	for (; (number = c->node_index[i]); i = (i + 1) % CULL_NODES)
+	for (; (number = c->node_index[i]); i = cull_after(i, c->node_bits))
 		if (c->nodes[number].pc == pc &&
 		    c->nodes[number].parent == parent)
 			return number;
@@ -61,8 +68,8 @@ static struct cull_row *get_row(struct cull *c, const struct cull_row *key)
 	hash = (hash * UINT64_C(0x85ebca6b9d1f3c35) ^ key->size) *
 		   UINT64_C(0xc2b2ae3d27d4eb4f) ^
 	       key->slack;
-	for (i = cull_hash(hash, 16); (number = c->row_index[i]);
-	     i = (i + 1) % CULL_ROWS) {
+	for (i = cull_hash(hash, c->row_bits); (number = c->row_index[i]);
+	     i = cull_after(i, c->row_bits)) {
 		row = &c->rows[number - 1];
 		if (row->node == key->node && row->tag == key->tag &&
 		    row->size == key->size && row->slack == key->slack)
@@ -85,7 +92,7 @@ void cull_rows_add(struct cull *c, uint32_t event, const struct record *r,
 	uint64_t lived = (freed->tick >> c->time_shift) - at;
 	struct cull_row key = {
 		.node = get_stack(c, depth),
-		.tag = (uint32_t)(r->head & (TRACE_RECORD_OWN - 1)),
+		.tag = (uint32_t)(r->head & (TRACE_RECORD_MAKER - 1)),
 		.size = r->body[1] & (TRACE_SIZE_LIMIT - 1),
 		.slack = r->body[1] >> TRACE_RECORD_SLACK_SHIFT,
 	};
@@ -94,6 +101,7 @@ void cull_rows_add(struct cull *c, uint32_t event, const struct record *r,
 	if (record_has_long_slack(r->body[1]))
 		key.slack = r->body[2];
 	row = get_row(c, &key);
+	c->culled++;
 	row->count++;
 	row->temporary += made->partner == event + 1;
 	row->shortest = lived < row->shortest ? lived : row->shortest;
@@ -128,15 +136,15 @@ static uint8_t *put_stack(struct cull *c, struct columns *columns, uint8_t *p,
 }
 
 size_t cull_rows_end(struct cull *c, struct columns *columns,
-		     uint64_t first_tick)
+		     const struct cull_stream *stream, uint64_t first_tick)
 {
 	uint64_t start = first_tick >> c->time_shift, last_addr = 0;
 	uint32_t last = 0;
 	uint8_t *p = c->bytes;
 
 	p = put_varint(p, c->row_count);
-	p = put_varint(p, c->most);
-	p = put_varint(p, c->most_blocks);
+	p = put_varint(p, stream->most);
+	p = put_varint(p, stream->most_blocks);
 	for (uint32_t i = 0; i < c->row_count; i++) {
 		const struct cull_row *row = &c->rows[i];
 

@@ -2,16 +2,16 @@
 /*
  * Which thread was the last to allocate a block at an address.
  *
- * A thread's own events do not tell whether the block that it frees is the one
- * it allocated there: another thread may have freed that one, and allocated and
- * handed over another.  So every allocation leaves a stamp under its address,
- * and a free looks whether it is the thread's.  Whatever another thread did with
- * the address before is seen: the block came here by way of something that
- * orders the two threads.
+ * The events that are at hand do not tell whether a block that is freed is the one
+ * last seen to be allocated there: a thread whose events are not at hand may have
+ * freed that one, and allocated and handed over another.  So every allocation
+ * leaves a stamp under its address, and a free says whose it finds.  Whatever
+ * another thread did with the address before is seen: the block came here by
+ * way of something that orders the two threads.
  *
  * A place is shared by many addresses.  Its word says exactly which one it is
- * of; the stamp of one that shares it only makes a free look like another
- * thread's, which costs a pair that could have been culled.
+ * of; the stamp of one that shares it only makes a free not know, which costs a
+ * pair that could have been culled.
  */
 #ifndef TRACER_CULL_STAMPS_H
 #define TRACER_CULL_STAMPS_H
@@ -62,16 +62,17 @@ static inline void cull_stamp(uintptr_t addr, uint32_t thread)
 				 __ATOMIC_RELAXED);
 }
 
-/* Return: whether @thread was the last to allocate at @addr, surely.  Safety:
-   there is a table. */
-static inline bool cull_is_own(uintptr_t addr, uint32_t thread)
+/* Return: the thread that was the last to allocate at @addr; 0: that is not known
+   for sure.  Safety: there is a table. */
+static inline uint32_t cull_find_maker(uintptr_t addr)
 {
-	uint64_t rest;
+	uint64_t rest, word;
 	uint32_t place;
 
-	return cull_find_place(addr, &place, &rest) &&
-	       __atomic_load_n(&cull_stamps[place], __ATOMIC_RELAXED) ==
-		   (rest << 32 | thread);
+	if (!cull_find_place(addr, &place, &rest))
+		return 0;
+	word = __atomic_load_n(&cull_stamps[place], __ATOMIC_RELAXED);
+	return word >> 32 == rest ? (uint32_t)word : 0;
 }
 
 #endif /* TRACER_CULL_STAMPS_H */

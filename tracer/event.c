@@ -39,19 +39,51 @@ HOT void event_alloc_values(enum trace_event_kind kind, uintptr_t addr,
 	event_leave();
 }
 
-/* Safety: inside the guard, which it leaves. */
+/**
+ * struct release - a free to be recorded
+ * @addr: first word of its body
+ */
+struct release {
+	uint64_t tag;
+	uint64_t addr;
+};
+
+/*
+ * Has the record of a free say who allocated the block.  By value, so
+ * that what is not culled keeps its own in registers.
+ *
+ * @is_over: the block is free, so its address may be another thread's by now
+ *
+ * Safety: inside the guard; there are stamps.
+ */
+static __attribute__((noinline)) struct release
+put_maker(struct release release, uint32_t self, bool is_over)
+{
+	uint32_t maker = cull_find_maker(release.addr);
+
+	if (maker == self) {
+		release.tag |= TRACE_RECORD_MAKER;
+	} else if (!is_over && maker && maker <= TRACE_RECORD_MAKER_MAX) {
+		release.tag |= TRACE_RECORD_MAKER;
+		release.addr |= (uint64_t)maker << TRACE_RECORD_MAKER_SHIFT;
+	}
+	return release;
+}
+
+/* Safety: inside the guard, which it leaves.  @is_over: the block is free
+   already. */
 static inline __attribute__((always_inline)) void
 put_free(struct thread *th, enum trace_event_kind kind, uintptr_t addr,
-	 uint64_t tick, uintptr_t caller)
+	 uint64_t tick, uintptr_t caller, bool is_over)
 {
+	struct release release = {kind, addr};
 	struct event_cursor cur;
-	unsigned tag = kind;
 
-	if (UNLIKELY(cull_stamps) && cull_is_own(addr, th->number))
-		tag |= TRACE_RECORD_OWN;
-	if (LIKELY(event_begin(&cur, th, tag, tick,
-			 options.free_stacks ? caller : 0))) {
-		*cur.p++ = addr;
+	if (UNLIKELY(cull_stamps))
+		release = put_maker(release, th->number, is_over);
+	if (LIKELY(event_begin(&cur, th, (unsigned)release.tag, tick,
+			       options.free_stacks ? caller : 0))) {
+		*cur.p++ = release.addr;
 		event_commit(&cur);
 	}
 	if (UNLIKELY(tls.last_block == addr))
@@ -68,7 +100,7 @@ void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
 	struct thread *th = event_enter(caller);
 
 	if (th)
-		put_free(th, kind, addr, tick, caller);
+		put_free(th, kind, addr, tick, caller, true);
 }
 
 HOT void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller)
@@ -76,7 +108,7 @@ HOT void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller
 	struct thread *th = event_enter(caller);
 
 	if (LIKELY(th))
-		put_free(th, kind, addr, clock_now(), caller);
+		put_free(th, kind, addr, clock_now(), caller, false);
 }
 
 void event_realloc(uintptr_t old_addr, const struct event_block *block,

@@ -12,6 +12,7 @@
 
 #include "tracer/buffer.h"
 #include "tracer/chunk.h"
+#include "tracer/cull.h"
 #include "tracer/duration.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
@@ -181,13 +182,13 @@ static void helper_main(void)
 	atomic_store(&helper.ready, true);
 	while (sys_getppid() == helper.parent && !helper.quit) {
 		unsigned turn = atomic_load(queue_turn());
-		struct chain chain;
+		struct batch batch;
 
 		smaps_take_if_due();
-		queue_take(&chain);
-		if (chain.count) {
-			chunk_write_chain(&chain);
-			queue_finish(&chain);
+		queue_take(CULL_BUFFERS_MAX, &batch);
+		if (batch.count) {
+			chunk_write_batch(&batch);
+			queue_finish(&batch);
 			continue;
 		}
 		if (idle && is_left_behind())
@@ -270,15 +271,23 @@ static bool map_memory(void)
 	return true;
 }
 
-/* Safety: as helper_start(), lock held. */
+/* Safety: system calls. */
+static bool may_start(void)
+{
+	return options.helper && !pool_is_scarce && !awaits_first_child() &&
+	       (has_other_processor() || options.duration_ns);
+}
+
+/* Safety: as helper_start(), lock held.  Other threads wait for what becomes of
+   it: they are not to work as if there were none. */
 static void start(void)
 {
 	int pid = -ENOMEM;
 
-	helper.phase = HELPER_NEVER;
-	if (!options.helper || pool_is_scarce || awaits_first_child() ||
-	    (!has_other_processor() && !options.duration_ns))
+	if (!may_start()) {
+		helper.phase = HELPER_NEVER;
 		return;
+	}
 	helper.parent = state_page->pid;
 	helper.ready = false;
 	helper.quit = false;
@@ -289,6 +298,7 @@ static void start(void)
 				     helper.memory + helper.bytes,
 				     helper.pointer, &helper.tid, helper_main);
 	if (pid < 0) {
+		helper.phase = HELPER_NEVER;
 		log_line(LOG_INFO, "no helper process; threads compress", NULL,
 			 0);
 		return;
@@ -323,6 +333,11 @@ static void note_death(void)
 	int phase = HELPER_RUNS;
 
 	atomic_compare_exchange_strong(&helper.phase, &phase, HELPER_NEVER);
+}
+
+bool helper_is_known(void)
+{
+	return helper.phase == HELPER_RUNS;
 }
 
 bool helper_is_alive(void)

@@ -26,6 +26,10 @@
  */
 bool helper_start(void);
 
+/* Return: whether it was started, and is not known to have ended.  Safety:
+   anywhere. */
+bool helper_is_known(void);
+
 /* Return: whether it runs, as far as can be known.  Safety: anywhere; a system
    call.  errno: untouched. */
 bool helper_is_alive(void);

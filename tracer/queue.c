@@ -7,6 +7,8 @@
 #include "tracer/chunk.h"
 #include "tracer/columns.h"
 #include "tracer/compiler.h"
+#include "tracer/cull.h"
+#include "tracer/cull_stamps.h"
 #include "tracer/helper.h"
 #include "tracer/pool.h"
 #include "tracer/smaps.h"
@@ -14,10 +16,15 @@
 
 enum {
 	CHAIN_MAX = COLUMNS_BUFFERS_MAX,
-	QUEUE_MAX = 64,     /* chains */
+	QUEUE_MAX = 256,    /* chains */
 	WAITING_EARLY = 24, /* buffers; then chains are pushed at any length */
 	WAITING_MAX = 32,   /* then pushing threads help */
+	/* Those that the helper is at, and those that it waits for. */
+	WAITING_CULL = 2 * CULL_BUFFERS_MAX,
 };
+
+_Static_assert((int)CULL_BUFFERS_MAX <= (int)BATCH_CHAINS_MAX,
+	       "as many chains of one buffer each");
 
 enum lock_holder { HOLDER_NONE, HOLDER_THREAD, HOLDER_HELPER };
 
@@ -28,21 +35,21 @@ enum lock_holder { HOLDER_NONE, HOLDER_THREAD, HOLDER_HELPER };
  * @taken:   numbers below it were taken
  * @added:   numbers from it on are not used yet
  * @helpers: what the helper took last
- * @ticket:  the number after that chain's, while it is not written; 0: none
+ * @ticket:  the number after its last chain's, while it is not written; 0: none
  * @waiting: full buffers in all chains, the threads' included
  * @unwritten: chains pushed and not written, by the lowest bit of their piece
  * @turn:    counts pushes
  *
  * The helper does not die by itself, but somebody may kill it, at any
  * instruction.  Therefore each change that it makes becomes true with a
- * single store: a chain is the helper's once @taken has reached @ticket.
+ * single store: chains are the helper's once @taken has reached @ticket.
  */
 static struct {
 	struct queue_lock lock;
 	struct chain chains[QUEUE_MAX];
 	atomic_uint taken;
 	atomic_uint added;
-	struct chain helpers;
+	struct batch helpers;
 	atomic_uint ticket;
 	atomic_int waiting;
 	atomic_int unwritten[2];
@@ -98,57 +105,90 @@ atomic_uint *queue_turn(void)
 	return &queue.turn;
 }
 
+/* Safety: any.  Whether the helper waits for many buffers, to find pairs. */
+static bool is_gathering(void)
+{
+	return cull_stamps && helper_is_known();
+}
+
 bool queue_is_due(const struct chain *chain)
 {
 	int waiting = atomic_fetch_add(&queue.waiting, 1) + 1;
 
 	return chain->count >= CHAIN_MAX || waiting > WAITING_EARLY ||
-	       pool_is_scarce;
+	       pool_is_scarce || is_gathering();
 }
 
-void queue_take(struct chain *ret)
+/* Safety: lock held.  Puts the oldest chains into @ret.  Return: whether these
+   are as many as there may be. */
+static bool gather(uint32_t most, struct batch *ret)
 {
-	uint32_t number;
+	uint32_t buffers = 0;
 
-	*ret = (struct chain){0};
-	queue_lock_take(&queue.lock);
-	number = queue.taken;
-	if (number != queue.added) {
-		*ret = queue.chains[number % QUEUE_MAX];
-		if (tls.is_helper) {
-			queue.helpers = *ret;
-			queue.ticket = number + 1;
-		} else if (queue.ticket == number + 1) {
-			queue.ticket = 0; /* killed before it had the chain */
-		}
-		queue.taken = number + 1;
+	most = cull_stamps ? most : 1;
+	ret->count = 0;
+	for (uint32_t i = queue.taken; i != queue.added && buffers < most; i++) {
+		const struct chain *chain = &queue.chains[i % QUEUE_MAX];
+
+		if (ret->count && (buffers + chain->count > most ||
+				   chain_piece(chain) !=
+					   chain_piece(ret->chains)))
+			return true;
+		ret->chains[ret->count++] = *chain;
+		buffers += chain->count;
 	}
+	return buffers >= most;
+}
+
+void queue_take(uint32_t most, struct batch *ret)
+{
+	uint32_t end;
+
+	queue_lock_take(&queue.lock);
+	if (!gather(most, ret) && tls.is_helper)
+		ret->count = 0;
+	end = queue.taken + ret->count;
+	if (!ret->count) {
+		queue_lock_give(&queue.lock);
+		return;
+	}
+	if (tls.is_helper) {
+		queue.helpers = *ret;
+		queue.ticket = end;
+	} else if ((int32_t)(queue.ticket - queue.taken) > 0) {
+		queue.ticket = 0; /* killed before it had the chains */
+	}
+	queue.taken = end;
 	queue_lock_give(&queue.lock);
 }
 
 /* The buffers of a helper that is killed in here are not used again. */
-void queue_finish(struct chain *chain)
+void queue_finish(struct batch *batch)
 {
-	atomic_int *unwritten = &queue.unwritten[chain_piece(chain) & 1];
-	int count = (int)chain->count;
+	atomic_int *unwritten =
+		&queue.unwritten[chain_piece(batch->chains) & 1];
 
 	if (tls.is_helper)
 		queue.ticket = 0;
-	chain_give(chain);
-	atomic_fetch_sub(&queue.waiting, count);
-	atomic_fetch_sub(unwritten, 1);
+	for (uint32_t i = 0; i < batch->count; i++) {
+		int count = (int)batch->chains[i].count;
+
+		chain_give(&batch->chains[i]);
+		atomic_fetch_sub(&queue.waiting, count);
+		atomic_fetch_sub(unwritten, 1);
+	}
 }
 
 /* Safety: as queue_push().  Return: whether there was a chain to write. */
-static bool work(void)
+static bool work(uint32_t most)
 {
-	struct chain chain;
+	struct batch batch;
 
-	queue_take(&chain);
-	if (!chain.count)
+	queue_take(most, &batch);
+	if (!batch.count)
 		return false;
-	chunk_write_chain(&chain);
-	queue_finish(&chain);
+	chunk_write_batch(&batch);
+	queue_finish(&batch);
 	return true;
 }
 
@@ -162,7 +202,7 @@ static bool work(void)
 static void work_off(int enough)
 {
 	for (int i = 0; i < 2 && atomic_load(&queue.waiting) > enough; i++)
-		work();
+		work(CHAIN_MAX);
 }
 
 /* Safety: as queue_push().  Return: false when the queue is full. */
@@ -182,28 +222,30 @@ static bool enqueue(const struct chain *chain)
 
 /*
  * Writes what the helper left when it was killed.  If it was done but for
- * saying so, the chunk is there twice, and readers take one.
+ * saying so, the chunks are there twice, and readers take one of each.
  *
  * Safety: as queue_push(); it is dead.
  */
 static COLD void take_over(void)
 {
 	uint32_t ticket = atomic_exchange(&queue.ticket, 0);
-	struct chain chain = queue.helpers;
+	struct batch batch = queue.helpers;
 
 	if (!ticket || (int32_t)(queue.taken - ticket) < 0)
 		return;
-	chunk_write_chain(&chain);
-	queue_finish(&chain);
+	chunk_write_batch(&batch);
+	queue_finish(&batch);
 }
 
 void queue_push(struct chain *chain)
 {
+	int waiting, enough;
+
 	if (!chain->count)
 		return;
 	atomic_fetch_add(&queue.unwritten[chain_piece(chain) & 1], 1);
 	while (!enqueue(chain))
-		work();
+		work(CHAIN_MAX);
 	*chain = (struct chain){0};
 	atomic_fetch_add(&queue.turn, 1);
 	chunk_report_lost();
@@ -212,12 +254,15 @@ void queue_push(struct chain *chain)
 		work_off(0);
 		return;
 	}
-	sys_futex_wake(&queue.turn);
-	if (LIKELY(atomic_load(&queue.waiting) <= WAITING_MAX))
+	waiting = atomic_load(&queue.waiting);
+	if (!is_gathering() || waiting >= CULL_BUFFERS_MAX)
+		sys_futex_wake(&queue.turn);
+	enough = is_gathering() ? WAITING_MAX + WAITING_CULL : WAITING_MAX;
+	if (LIKELY(waiting <= enough))
 		return;
 	if (!helper_is_alive())
 		take_over();
-	work_off(WAITING_MAX);
+	work_off(enough);
 }
 
 void queue_drain(void)
@@ -226,7 +271,7 @@ void queue_drain(void)
 	bool more = true;
 
 	while (more && (int32_t)(end - queue.taken) > 0)
-		more = work();
+		more = work(CULL_BUFFERS_MAX);
 	for (int i = 0; (ticket = queue.ticket) && (int32_t)(end - ticket) >= 0;
 	     i++) {
 		if (i == WAIT_PATIENCE)
@@ -245,7 +290,7 @@ void queue_drain_piece(uint32_t piece)
 
 	queue_drain();
 	for (int i = 0; *unwritten && i < WAIT_PATIENCE; i++)
-		if (!work())
+		if (!work(CULL_BUFFERS_MAX))
 			wait_step(i);
 	*unwritten = 0;
 }

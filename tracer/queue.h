@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct batch;
 struct buffer;
 struct chain;
 
@@ -46,13 +47,19 @@ bool queue_is_due(const struct chain *chain);
  */
 void queue_push(struct chain *chain);
 
-/* The oldest chain; @ret is empty when there is none.  Safety: signals
-   blocked, or the helper.  queue_finish() must follow. */
-void queue_take(struct chain *ret);
+/**
+ * queue_take() - the oldest chains, to be written together
+ * @most: buffers, where events are culled; but one chain at least.  Elsewhere
+ *        it is one chain.  The helper waits for as many as that
+ * @ret:  chains of one piece; empty when there are none
+ *
+ * Safety: signals blocked, or the helper.  queue_finish() must follow.
+ */
+void queue_take(uint32_t most, struct batch *ret);
 
-/* A taken chain was written, or is lost; its buffers are free.  Safety: as
+/* What was taken was written, or is lost; its buffers are free.  Safety: as
    queue_take(). */
-void queue_finish(struct chain *chain);
+void queue_finish(struct batch *batch);
 
 /*
  * Writes all that was pushed before the call, and waits for what the helper is

@@ -20,7 +20,7 @@
 enum {
 	TRACE_VERSION_MAJOR = 2, /* a reader refuses a newer major version */
 	TRACE_VERSION_MINOR = 0, /* and skips what a newer minor one adds */
-	TRACE_VERSION_MINOR_CULLED = 1, /* of traces with culled events */
+	TRACE_VERSION_MINOR_CULLED = 2, /* of traces with culled events */
 };
 
 #define TRACE_BYTE_ORDER UINT32_C(0x0a0b0c0d)
@@ -39,7 +39,7 @@ struct trace_preamble {
 struct trace_chunk_header {
 	uint8_t magic[8];
 	uint16_t type;  /* enum trace_chunk_type */
-	uint16_t flags; /* TRACE_CHUNK_ZSTD */
+	uint16_t flags; /* enum trace_chunk_flags */
 	uint32_t thread;     /* thread number, 0 where no thread is concerned */
 	uint32_t stored_len; /* payload bytes in the file */
 	uint32_t raw_len;    /* payload bytes after decompression */
@@ -48,13 +48,15 @@ struct trace_chunk_header {
 	uint32_t event_count;
 	uint32_t sequence; /* events: of the first buffer, within one thread */
 	uint64_t payload_checksum; /* XXH64, seed 0, of the stored payload */
-	uint32_t buffer_count; /* events: consecutive buffers in it; 0 is 1 */
+	uint16_t buffer_count; /* events: consecutive buffers in it; 0 is 1 */
+	uint16_t batch; /* with TRACE_CHUNK_IN_BATCH: its number */
 	uint32_t culled_count; /* events: those left out; CULLED sums them up */
 	uint64_t header_checksum;  /* XXH64, seed 0, of the 64 bytes before it */
 };
 
 enum trace_chunk_flags {
 	TRACE_CHUNK_ZSTD = 1, /* the payload is one zstd frame */
+	TRACE_CHUNK_IN_BATCH = 2, /* counts once a BATCH chunk says so */
 };
 
 enum trace_chunk_type {
@@ -72,11 +74,13 @@ enum trace_chunk_type {
 	TRACE_CHUNK_MARK = 11,
 	TRACE_CHUNK_PIECE = 12,
 	TRACE_CHUNK_SMAPS = 13,
+	TRACE_CHUNK_BATCH = 14,
 };
 
 /* Limits a reader enforces before it allocates. */
 #define TRACE_RAW_LEN_MAX (UINT32_C(16) << 20)
 #define TRACE_STACK_DEPTH_MAX 65536u
+#define TRACE_BATCH_DISTANCE 1024u /* chunks of events since a batch's first */
 #define TRACE_SIZE_LIMIT (UINT64_C(1) << 48) /* blocks and maps are smaller */
 #define TRACE_STRING_LEN_MAX (UINT32_C(1) << 20)
 
@@ -157,7 +161,10 @@ enum trace_record {
 	TRACE_RECORD_SLACK_SHIFT = 48, /* of an extent */
 };
 
-#define TRACE_RECORD_OWN 0x80u /* a free: its thread allocated there last */
+#define TRACE_RECORD_MAKER 0x80u /* a free: who allocated there last is known */
+#define TRACE_RECORD_MAKER_SHIFT 48 /* in its address; 0: its own thread */
+#define TRACE_RECORD_MAKER_MAX 0xffffu
+#define TRACE_BATCH_BYTES 8u /* payload of BATCH */
 #define TRACE_RECORD_TICKS_LONG UINT64_C(0xffffff) /* the next word has them */
 #define TRACE_RECORD_SLACK_LONG UINT64_C(0xffff)   /* the next word has it */
 

@@ -61,7 +61,7 @@ const struct definition definitions[] = {
 	  "JSON, folded stacks, trees and flamegraphs with the outermost, the "
 	  "program's entry." },
 	{ "culled", "Culled",
-	  "Allocations that were soon freed by their own thread and that the "
+	  "Allocations that were soon freed, by any thread, and that the "
 	  "trace, recorded with culling, has only as sums by backtrace, "
 	  "function and size. They count wherever allocations, frees and "
 	  "temporary ones are counted, never as live, and are in no list of "

@@ -40,7 +40,7 @@ const char *chunk_type_name(uint16_t type)
 	    [TRACE_CHUNK_COLUMNS] = "COLUMNS",
 	    [TRACE_CHUNK_FILE] = "FILE",
 	    [TRACE_CHUNK_MARK] = "MARK",       [TRACE_CHUNK_PIECE] = "PIECE",
-	    [TRACE_CHUNK_SMAPS] = "SMAPS",
+	    [TRACE_CHUNK_SMAPS] = "SMAPS",     [TRACE_CHUNK_BATCH] = "BATCH",
 	};
 
 	if (type < sizeof(names) / sizeof(names[0]) && names[type])
@@ -280,7 +280,8 @@ int chunk_payload_reserve(struct chunk_payload *payload, size_t len)
 /* Return: what forbids to load a chunk with @header, NULL if nothing. */
 static const char *header_problem(const struct trace_chunk_header *header)
 {
-	if (header->flags & ~(unsigned)TRACE_CHUNK_ZSTD)
+	if (header->flags &
+	    ~(unsigned)(TRACE_CHUNK_ZSTD | TRACE_CHUNK_IN_BATCH))
 		return "its flags are unknown";
 	if (header->raw_len > TRACE_RAW_LEN_MAX)
 		return "its length is beyond the limit";

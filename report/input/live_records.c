@@ -170,7 +170,7 @@ static int put_stack(struct recoder *recoder, size_t pop, size_t push,
 	return 0;
 }
 
-/* What the mark of a free is for is not done here. */
+/* What a free may say of who allocated the block is not of use here. */
 static bool is_free(unsigned tag)
 {
 	unsigned kind = tag & TRACE_EVENT_KIND_MASK;
@@ -187,11 +187,14 @@ static int put_record(struct recoder *recoder, const char **ret_problem)
 	size_t push = head >> TRACE_RECORD_PUSH_SHIFT & 0xffff;
 	uint64_t ticks = head >> TRACE_RECORD_TICKS_SHIFT;
 	uint64_t words[BODY_WORDS_MAX];
+	bool has_maker = false;
 	const char *body;
 
 	recoder->left--;
-	if (is_free(tag))
-		tag &= ~TRACE_RECORD_OWN;
+	if (is_free(tag)) {
+		has_maker = tag & TRACE_RECORD_MAKER;
+		tag &= ~TRACE_RECORD_MAKER;
+	}
 	*ret_problem = event_problem_tag;
 	if (!event_tag_is_known(tag))
 		return 1;
@@ -206,6 +209,8 @@ static int put_record(struct recoder *recoder, const char **ret_problem)
 		return 1;
 	if (!take_body(recoder, body, words))
 		return 1;
+	if (has_maker)
+		words[0] &= (UINT64_C(1) << TRACE_RECORD_MAKER_SHIFT) - 1;
 	*recoder->out++ = (uint8_t)tag;
 	ticks += recoder->ticks;
 	recoder->ticks = 0;

@@ -170,7 +170,7 @@ static void memprof_close(struct input *input)
 	interner_done(&memprof->interner);
 	lane_reader_done(&memprof->reader);
 	for (size_t i = 0; i < memprof->piece_count; i++)
-		live_file_done(&memprof->pieces[i].live);
+		memprof_piece_done(&memprof->pieces[i]);
 	free(memprof->pieces);
 	vec_done(&memprof->slots);
 	free(memprof);

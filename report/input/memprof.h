@@ -29,6 +29,7 @@ struct run;
  * @known_tick: the last one of what was in the trace then
  * @cut:    the chunk of events that the end of the file cuts, stored_len 0 if
  *          none
+ * @batched: chunks of events of which no BATCH has said yet that they count
  */
 struct memprof_piece {
 	struct source *source;
@@ -38,6 +39,10 @@ struct memprof_piece {
 	uint64_t known_size;
 	uint64_t known_tick;
 	struct chunk cut;
+	struct {
+		struct chunk *items;
+		size_t count, capacity;
+	} batched;
 };
 
 /**
@@ -72,6 +77,9 @@ struct memprof {
 
 /* Return: -ENOMEM, @diag filled. */
 int memprof_out_of_memory(const struct memprof *memprof, struct diag *diag);
+
+/* Frees what the piece owns. */
+void memprof_piece_done(struct memprof_piece *piece);
 
 /* Of the piece at hand: reads the preamble, all chunks but those of events, which are noted in
    @memprof->chunks, and the slots of PATH.live.  Return: 0 or negative errno,

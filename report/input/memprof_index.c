@@ -127,6 +127,73 @@ static int add_events(struct memprof *memprof, const struct chunk *chunk)
 	return 0;
 }
 
+/* The chunk counts if a BATCH says so, which is not far. */
+static int add_batched(struct memprof *memprof, const struct chunk *chunk)
+{
+	struct memprof_piece *piece = memprof->piece;
+	struct chunk *item;
+
+	if (piece->batched.count == 2 * (size_t)TRACE_BATCH_DISTANCE) {
+		memcpy(piece->batched.items,
+		       piece->batched.items + TRACE_BATCH_DISTANCE,
+		       TRACE_BATCH_DISTANCE * sizeof(*item));
+		piece->batched.count = TRACE_BATCH_DISTANCE;
+	}
+	item = vec_push(&piece->batched);
+	if (!item)
+		return -ENOMEM;
+	*item = *chunk;
+	return 0;
+}
+
+/*
+ * Of the chunks of batch number @batch the last @count are complete.  Those
+ * before them are of a writer that was killed: what they hold is in other chunks
+ * or in PATH.live, and where it is not, buffers are missing.
+ */
+static int take_batch(struct memprof *memprof, uint16_t batch, uint32_t count)
+{
+	struct chunk *items = memprof->piece->batched.items;
+	size_t have = 0, kept = 0;
+
+	for (size_t i = 0; i < memprof->piece->batched.count; i++)
+		have += items[i].header.batch == batch;
+	for (size_t i = 0; i < memprof->piece->batched.count; i++) {
+		if (items[i].header.batch != batch)
+			items[kept++] = items[i];
+		else if (have-- <= count && add_events(memprof, &items[i]))
+			return -ENOMEM;
+	}
+	memprof->piece->batched.count = kept;
+	return 0;
+}
+
+/* Return: 0, -ENOMEM, or another negative errno, @diag filled. */
+static int add_batch(struct memprof *memprof, const struct chunk *chunk,
+		     struct chunk_payload *payload, struct diag *diag)
+{
+	const char *problem = NULL;
+	uint32_t numbers[TRACE_BATCH_BYTES / sizeof(uint32_t)];
+	int result = chunk_load(&memprof->reader.loader, memprof->source, chunk,
+				payload, &problem, diag);
+
+	if (result < 0)
+		return result;
+	if (!result && payload->len < sizeof(numbers))
+		problem = "it is too short";
+	if (problem) {
+		findings_add(&memprof->run->damage, memprof->source->path,
+			     chunk->offset,
+			     "BATCH chunk: %s; the chunks it is of do not count",
+			     problem);
+		return 0;
+	}
+	memcpy(numbers, payload->data, sizeof(numbers));
+	return take_batch(memprof, (uint16_t)numbers[0], numbers[1])
+		       ? memprof_out_of_memory(memprof, diag)
+		       : 0;
+}
+
 static int add_record(struct memprof *memprof, const struct chunk *chunk,
 		      struct chunk_payload *payload, struct diag *diag)
 {
@@ -270,9 +337,10 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 		     struct diag *diag)
 {
 	uint16_t type = chunk->header.type;
+	int error;
 
 	memprof->chunk_count++;
-	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_SMAPS)
+	if (type < TRACE_CHUNK_PROCESS || type > TRACE_CHUNK_BATCH)
 		return add_unknown(memprof, walk, chunk, diag);
 	/* Files may be added after the end of the run. */
 	if (type != TRACE_CHUNK_FILE)
@@ -281,11 +349,16 @@ static int add_chunk(struct memprof *memprof, struct chunk_walk *walk,
 		add_incomplete(memprof, chunk);
 		return 0;
 	}
+	if (type == TRACE_CHUNK_BATCH)
+		return add_batch(memprof, chunk, payload, diag);
 	if (!event_coding_find(type))
 		return add_record(memprof, chunk, payload, diag);
 	records_go_on(&memprof->records, false);
-	return add_events(memprof, chunk) ? memprof_out_of_memory(memprof, diag)
-					  : 0;
+	if (chunk->header.flags & TRACE_CHUNK_IN_BATCH)
+		error = add_batched(memprof, chunk);
+	else
+		error = add_events(memprof, chunk);
+	return error ? memprof_out_of_memory(memprof, diag) : 0;
 }
 
 static int walk_chunks(struct memprof *memprof, uint64_t offset,
@@ -312,6 +385,12 @@ static int walk_chunks(struct memprof *memprof, uint64_t offset,
 	chunk_payload_done(&payload);
 	free(walk);
 	return result;
+}
+
+void memprof_piece_done(struct memprof_piece *piece)
+{
+	live_file_done(&piece->live);
+	vec_done(&piece->batched);
 }
 
 /* --- PATH.live ----------------------------------------------------------- */

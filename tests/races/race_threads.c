@@ -105,6 +105,8 @@ void smaps_take_if_due(void)
 
 atomic_uint piece_now;
 
+uint64_t *cull_stamps; /* what is culled has no bearing on this */
+
 int chunk_write(const struct chunk *chunk)
 {
 	(void)chunk;
@@ -150,7 +152,18 @@ void chunk_write_chain(const struct chain *chain)
 	}
 }
 
+void chunk_write_batch(const struct batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++)
+		chunk_write_chain(&batch->chains[i]);
+}
+
 bool helper_start(void)
+{
+	return helper_phase == 1;
+}
+
+bool helper_is_known(void)
 {
 	return helper_phase == 1;
 }
@@ -175,14 +188,14 @@ void helper_leave_if_orphaned(void)
 /* The helper's loop, without its sleep. */
 static void *help(void *arg)
 {
-	struct chain chain;
+	struct batch batch;
 
 	tls.is_helper = true;
 	for (;;) {
-		queue_take(&chain);
-		if (chain.count) {
-			chunk_write_chain(&chain);
-			queue_finish(&chain);
+		queue_take(BATCH_CHAINS_MAX, &batch);
+		if (batch.count) {
+			chunk_write_batch(&batch);
+			queue_finish(&batch);
 		} else if (helper_phase == 2) {
 			break;
 		} else {

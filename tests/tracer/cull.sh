@@ -6,7 +6,7 @@
 set -eu
 . "$(dirname "$0")/head.sh"
 
-for name in culled handover sequence; do
+for name in culled handover meddle passed_on sequence; do
   "$CC" -std=gnu17 -iquote "$here/../.." -O1 -g -Wall -Wextra -fno-builtin \
     -pthread -o "$out/$name" "$src/$name.c"
 done

@@ -16,11 +16,11 @@ import sys
 PREAMBLE_MAGIC = b"\x89MPROF\r\n"
 LIVE_MAGIC = b"\x89MPLIVE\n"
 CHUNK_MAGIC = b"\xfeMPchnk\n"
-CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQIIQ")
+CHUNK_HEADER = struct.Struct("<8sHHIIIQQIIQHHIQ")
 MASK = (1 << 64) - 1
 
 (NOTHING, PROCESS, EVENTS, MODULE, UNLOAD, THREAD, CLOCK, LOST, END,
- COLUMNS, FILE, MARK, PIECE, SMAPS) = range(14)
+ COLUMNS, FILE, MARK, PIECE, SMAPS, BATCH) = range(15)
 SMAPS_KINDS = ("", "file", "heap", "stack", "anonymous", "tracer", "code",
                "shared", "special", "rest")
 SMAPS_VALUES = ("size", "rss", "anonymous", "shared_clean", "shared_dirty",
@@ -515,14 +515,18 @@ def decode_records(data, thread, first_tick, start=0):
 
 def decode_record(head, words, thread, tick, stack):
     tag, pop, push = head & 0xff, head >> 8 & 0xffff, head >> 24 & 0xffff
+    has_maker = 0
     if KINDS.get(tag & 0x1f) in RELEASES:
-        tag &= 0x7f  # what is only for culling
+        has_maker = tag & 0x80  # what is only for culling
+        tag &= 0x7f
     ticks = head >> 40
     if ticks == 0xffffff:
         ticks = next(words)
     tick += ticks
     ev = new_event(tag, thread, tick)
     decode_words(ev, words)
+    if has_maker:
+        ev.addr &= (1 << 48) - 1
     frames = [next(words) for _ in range(push)]
     if not has_stack(tag):
         if pop or push:
@@ -588,6 +592,7 @@ class Trace:
         self.culled_most = {}  # bytes, by thread
         self.chunks = []
         self.damaged = 0
+        self.aside, self.batches = {}, []
         self.seen = set()
         self.keep_stacks = keep_stacks
         live = None
@@ -617,7 +622,7 @@ class Trace:
             "<8sHHIQQ", data[:32])
         if magic != PREAMBLE_MAGIC or order != 0x0a0b0c0d:
             raise FormatError("not a trace")
-        if major != 2 or minor > 1:
+        if major != 2 or minor not in (0, 2):
             raise FormatError("another version")
         self.minor = minor
         if check != xxh64(data[:24]):
@@ -634,7 +639,7 @@ class Trace:
                 pos = len(data) if nxt < 0 else nxt
                 continue
             (_, kind, flags, thread, stored, raw, first, last, count,
-             sequence, check, buffers, culled,
+             sequence, check, buffers, batch, culled,
              _) = CHUNK_HEADER.unpack(head)
             payload = data[pos + 72:pos + 72 + stored]
             pos += 72 + stored
@@ -649,7 +654,8 @@ class Trace:
                 self.damaged += 1
                 pos += inside - stored
                 continue
-            if flags & ~1 or (culled and not self.minor):
+            if flags & ~3 or ((culled or flags & 2) and not self.minor) or \
+                    (flags & 2) >> 1 != (batch > 0):
                 raise FormatError("reserved bits")
             if flags & 1:
                 payload = decompress(payload, raw)
@@ -657,13 +663,35 @@ class Trace:
                 raise FormatError("raw_len differs from stored_len")
             self.chunks.append((kind, thread, stored, raw))
             if kind in (EVENTS, COLUMNS):
-                self.read_events(kind, payload, thread, first, last, count,
-                                 culled)
-                self.note_buffers(thread, sequence, buffers or 1)
+                self.take_or_put_aside(
+                    batch, (kind, payload, thread, first, last, count, culled),
+                    (thread, sequence, buffers or 1))
                 continue
-            if count or sequence or buffers or culled or first != last:
+            if count or sequence or buffers or batch or culled or \
+                    first != last:
                 raise FormatError("event fields in another chunk")
+            if kind == BATCH:
+                self.take_batch(payload)
+                continue
             self.read_payload(kind, payload)
+
+    def take_or_put_aside(self, batch, events, buffers):
+        """Chunks of a batch count once all of it is there."""
+        if batch:
+            self.aside.setdefault(batch, []).append((events, buffers))
+        else:
+            self.read_events(*events)
+            self.note_buffers(*buffers)
+
+    def take_batch(self, payload):
+        batch, count = struct.unpack("<II", payload)
+        chunks = self.aside.pop(batch, [])
+        if not 0 < count <= len(chunks):
+            raise FormatError("count of a batch")
+        self.batches.append(count)
+        for events, buffers in chunks[-count:]:
+            self.read_events(*events)
+            self.note_buffers(*buffers)
 
     def read_events(self, kind, payload, thread, first, last, count, culled):
         if kind == EVENTS:

@@ -12,11 +12,12 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 
-from dump_trace import ALLOCATIONS, RELEASES, Trace
-from traced import (BUILD, PROGRAMS, RECORD, Run, await_writer, check,
+from dump_trace import ALLOCATIONS, BATCH, RELEASES, Trace
+from traced import (BUILD, PROGRAMS, RECORD, Run, Skip, await_writer, check,
                     check_equal, children_of, is_gone, read_progress, run_tests, test,
                     wait_for)
 
@@ -85,22 +86,27 @@ def report(path, views):
         with open(spec, "w", encoding="utf-8") as f:
             for name, condition in views.items():
                 f.write(f"[view {name}]\n{condition}\ncount = 100000\n"
-                        "artifacts = groups, sizes, lifetimes\n")
+                        "artifacts = groups, sizes.json, lifetimes.json\n")
         subprocess.run([REPORT, "--spec", spec, "-o", out, path], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         groups = {}
         for name in views:
             with open(f"{out}/{name}.groups.json", encoding="utf-8") as f:
                 groups[name] = json.load(f)
+            for histogram in "sizes", "lifetimes":
+                with open(f"{out}/{name}.{histogram}.json",
+                          encoding="utf-8") as f:
+                    check_equal(json.load(f).get("undecided_count"),
+                                groups[name].get("undecided_count"), name)
         with open(f"{out}/summary.json", encoding="utf-8") as f:
             return groups, json.load(f)
 
 
-SUMS = ("size", "usable_size", "allocated_count", "leaked_count",
+SUMS = ("usable_size", "size", "allocated_count", "leaked_count",
         "leaked_size", "temporary_count")
 
 
-def by_site(groups):
+def by_site(groups, is_threaded):
     """Sums by the names of a backtrace's frames: addresses are not the same in
     two runs, and two calls in one line are two groups."""
     sites = collections.defaultdict(collections.Counter)
@@ -109,7 +115,7 @@ def by_site(groups):
                        for f in row["backtrace"])
         site = sites[frames]
         for prefix in "only_matched_", "all_":
-            for name in SUMS:
+            for name in SUMS[is_threaded:]:
                 site[prefix + name] += row[prefix + name]
             for name, best in ("min_size", min), ("max_size", max):
                 name = prefix + name
@@ -117,16 +123,17 @@ def by_site(groups):
     return sites
 
 
-def check_same_sites(plain, culled, what):
-    a, b = by_site(plain), by_site(culled)
+def check_same_sites(plain, culled, what, is_threaded):
+    a, b = by_site(plain, is_threaded), by_site(culled, is_threaded)
     for site in a.keys() | b.keys():
         if a.get(site) != b.get(site):
             raise AssertionError(f"{what}: {site}: {a.get(site)}, culled "
                                  f"{b.get(site)}")
 
 
-def same_but_for_culling(argv, **how):
-    """Returns both summaries' heads of a program that is the same each time."""
+def same_but_for_culling(argv, is_threaded=False, **how):
+    """Returns both summaries' heads of a program that is the same each time; of
+    several threads but for what is alive at once, and where."""
     plain = Run(argv, record=True, **how)
     culled = culled_run(argv, FOR_EVER, **how)
     is_whole(plain.trace)
@@ -134,12 +141,12 @@ def same_but_for_culling(argv, **how):
     check_equal(made(culled.trace), made(plain.trace), "blocks by size")
     check_equal((plain.trace.minor, plain.trace.process["flags"] & 4), (0, 0))
     check_equal((culled.trace.minor, culled.trace.process["flags"] & 4),
-                (1, 4))
+                (2, 4))
     old, old_summary = report(plain.path, VIEWS)
     new, new_summary = report(culled.path, {**VIEWS, **UNDECIDED_VIEWS,
                                             **LIFETIMES})
     for name in VIEWS:
-        check_same_sites(old[name], new[name], name)
+        check_same_sites(old[name], new[name], name, is_threaded)
         check_equal(new[name]["undecided_count"], 0, name)
         check("culled_count" not in old[name], "culled in a plain trace")
     heads = old_summary["head"], new_summary["head"]
@@ -147,9 +154,10 @@ def same_but_for_culling(argv, **how):
                 "temporary", "leaked_bytes", "leaked_count", "backtraces",
                 "unmatched_frees", "overwritten", "events_lost"):
         check_equal(heads[1][key], heads[0][key], key)
-    check(heads[1]["peak_bytes"] <= heads[0]["peak_bytes"] <=
-          heads[1]["peak_bytes"] + heads[1]["culled_most_bytes"], "peaks",
-          heads)
+    if not is_threaded:
+        check(heads[1]["peak_bytes"] <= heads[0]["peak_bytes"] <=
+              heads[1]["peak_bytes"] + heads[1]["culled_most_bytes"], "peaks",
+              heads)
     count = sum(row["count"] for row in culled.trace.culled)
     check_equal(heads[1]["culled"], count)
     check_equal(heads[1]["culled_most_bytes"],
@@ -245,7 +253,133 @@ def blocks_that_change_hands():
         run.done()
 
 
+def passed_on(trace):
+    """How many of the blocks that programs/passed_on.c passes on are culled."""
+    return sum(row["count"] for row in trace.culled if row["size"] >= 1000)
+
+
+def has_helper():
+    return len(os.sched_getaffinity(0)) > 1
+
+
+@test
+def blocks_that_another_thread_frees():
+    """A thread's buffers are written when it ends, and those of all together: it
+    is not long until the program does."""
+    heads, run = same_but_for_culling(["passed_on", "2", "10000"],
+                                      is_threaded=True)
+    run.clean_order()
+    blocks = int(run.truth[0].split()[1])
+    if has_helper():
+        check(passed_on(run.trace) > blocks // 2, passed_on(run.trace), blocks)
+        check(run.trace.batches, "no chunks that count together")
+    check_equal(heads[1]["unmatched_frees"], 0)
+    run.done()
+    run = culled_run(["passed_on", "1", "2000"], "--cull-lifetime=0")
+    check_equal(passed_on(run.trace), 0)
+    run.done()
+    run = culled_run(["passed_on", "1", "2000"], "--no-helper")
+    is_whole(run.trace)
+    run.clean_order()
+    run.done()
+
+
+BATCH_HEAD = 72
+
+
+def find_batch(path):
+    """Offset of the first chunk BATCH; None: there is none."""
+    with open(path, "rb") as f:
+        data = f.read()
+    at = 32
+    while at < len(data):
+        kind, = struct.unpack_from("<H", data, at + 8)
+        if kind == BATCH:
+            return at
+        at += BATCH_HEAD + struct.unpack_from("<I", data, at + 16)[0]
+    return None
+
+
+@test
+def chunks_that_count_together():
+    """Of a batch that is not complete none does."""
+    run = culled_run(["passed_on", "1", "3000"], FOR_EVER)
+    at = find_batch(run.path)
+    if not has_helper():
+        run.done()
+        return
+    check(at, "no batch")
+    with open(run.path, "rb") as f:
+        data = bytearray(f.read())
+    cut = os.path.join(run.dir, "cut.dat")
+    for name, content in (("cut off", data[:at]),
+                          ("damaged", data[:at + BATCH_HEAD] + b"x" +
+                           data[at + BATCH_HEAD + 1:])):
+        with open(cut, "wb") as f:
+            f.write(content)
+        out = subprocess.run([REPORT, "--as", "summary", cut],
+                             capture_output=True, check=False)
+        head = json.loads(out.stdout)["head"]
+        check_equal((head["unmatched_frees"], head.get("culled", 0)), (0, 0),
+                    name)
+        check(head["allocations"] < 100, name, head["allocations"])
+        check(out.returncode, name)
+    check(b"BATCH" in out.stderr, out.stderr)
+    run.done()
+
+
 # --- programs that are killed -----------------------------------------------
+
+DONE, NEVER, CANNOT = 0, 3, 77  # what programs/meddle.c says
+
+
+def end_at(nth, folder, recorded):
+    """Kills passed_on before its @nth system call at its end that changes files.
+    Return: what meddle says, and the trace's path."""
+    path = os.path.join(folder, f"{nth}-{recorded}.dat")
+    argv = [os.path.join(PROGRAMS, "passed_on"), "2", "1500", path + ".n"]
+    settings = {"MEMORY_PROFILER_CULL_TEMPORARY_ALLOCATIONS": "1",
+                "MEMORY_PROFILER_OUTPUT": path,
+                "LD_PRELOAD": os.path.join(BUILD, "libmemprof.so")}
+    how = ["env", *(f"{key}={value}" for key, value in settings.items())]
+    if recorded:
+        how = [RECORD, "-q", "-o", path, "--cull", "--"]
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("MEMORY_PROFILER_")}
+    p = subprocess.run([os.path.join(PROGRAMS, "meddle"), "kill", str(nth),
+                        *how, *argv], env=env, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, check=False, timeout=120)
+    if p.returncode == CANNOT:
+        raise Skip("processes cannot be followed here")
+    return p.returncode, path
+
+
+@test
+def killed_within_a_batch():
+    """Before each chunk that is written at the end, and after the last."""
+    folder = tempfile.mkdtemp(prefix="memprof-test-")
+    said, nth, incomplete, complete = DONE, 0, 0, 0
+    while said == DONE:
+        nth += 1
+        for recorded in True, False:
+            said, path = end_at(nth, folder, recorded)
+            trace = Trace(path, keep_stacks=False)
+            what = f"call {nth}, recorded: {recorded}"
+            check_equal(trace.damaged, 0, what)
+            check_sequence([trace], read_progress(path + ".n"), 2, what)
+            twice, unknown, live = trace.check_order()
+            check(not twice and not unknown, what, twice[:3], unknown[:3])
+            check(not [b for b in live.values() if b.size >= 1000], what)
+            head = report_of_killed(path)
+            check_equal((head["allocations"], head["unmatched_frees"],
+                         head["overwritten"], head["events_lost"]),
+                        (sum(made(trace).values()), 0, 0, 0), what)
+            incomplete += bool(trace.aside)
+            complete += bool(trace.batches)
+    check_equal(said, NEVER)
+    check(not has_helper() or (incomplete and complete), "batches", incomplete,
+          complete)
+    shutil.rmtree(folder)
 
 def check_sequence(traces, progress, threads, what):
     """Every block of programs/sequence.c, once: thread t's are of 1000 (t + 1)
@@ -310,6 +444,42 @@ def report_of_killed(path):
     out = subprocess.run([REPORT, "--as", "summary", path],
                          capture_output=True, check=False)
     return json.loads(out.stdout)["head"]
+
+
+@test
+def killed_while_passing_on():
+    """What one thread's event and another's make is there once, or not yet."""
+    for number, blocks in enumerate((2000, 30000, 60000)):
+        folder = tempfile.mkdtemp(prefix="memprof-test-")
+        path = os.path.join(folder, "trace.dat")
+        file = os.path.join(folder, "progress")
+        argv = [os.path.join(PROGRAMS, "passed_on"), "2", "100000000", file]
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith("MEMORY_PROFILER_")}
+        with subprocess.Popen(
+                [RECORD, "-q", "-o", path, "--cull", "--", *argv], env=env,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            wait_for(process, lambda: os.path.exists(file) and
+                     sum(read_progress(file)) > blocks)
+            pid, = children_of(process.pid)
+            if number == 1:
+                process.kill()  # nobody completes the trace
+            os.kill(pid, signal.SIGKILL)
+            process.communicate(timeout=120)
+        check(is_gone(pid), "the program was not killed")
+        if number == 1:
+            await_writer(path)
+        trace = Trace(path, keep_stacks=False)
+        check_equal(trace.damaged, 0, "damage")
+        check_sequence([trace], read_progress(file), 2, f"kill {number}")
+        twice, unknown, live = trace.check_order()
+        check(not twice and not unknown, twice[:3], unknown[:3])
+        check(len(live) < 500, "alive", len(live))
+        head = report_of_killed(path)
+        check_equal((head["allocations"], head["unmatched_frees"],
+                     head["events_lost"]),
+                    (sum(made(trace).values()), 0, 0), f"kill {number}")
+        shutil.rmtree(folder)
 
 
 @test

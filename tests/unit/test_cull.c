@@ -141,7 +141,7 @@ static uint64_t *put_record(struct program *p, uint64_t *at)
 	} else {
 		tag = below(p, 2) ? TRACE_EVENT_FREE : TRACE_EVENT_DELETE;
 		if (p->is_own[block])
-			tag |= TRACE_RECORD_OWN;
+			tag |= TRACE_RECORD_MAKER;
 		at = put_head(p, at, tag, &push);
 		*at++ = addr_of(block);
 		p->is_live[block] = false;
@@ -191,28 +191,48 @@ static void set_inputs(const struct program *p, size_t from,
 		};
 }
 
+static void code_plain(struct columns *columns,
+		       struct columns_input inputs[BUFFERS],
+		       struct payload *ret)
+{
+	columns_begin(columns, SHIFT);
+	for (size_t i = 0; i < BUFFERS; i++)
+		columns_add(columns, &inputs[i]);
+	columns_end(columns, &ret->out);
+}
+
+static void code_culled(struct columns *columns,
+			struct columns_input inputs[BUFFERS],
+			const struct cull_limits *limits, struct payload *ret)
+{
+	static struct cull *cull;
+	bool is_linked;
+
+	if (!cull)
+		cull = cull_init(calloc(1, cull_bytes(COLUMNS_BUFFERS_MAX)),
+				 COLUMNS_BUFFERS_MAX);
+	cull_begin(cull, SHIFT, limits);
+	for (uint32_t i = 0; i < BUFFERS; i++)
+		cull_add(cull, &(struct cull_buffer){ 1, i, inputs[i] });
+	assert_int_equal(cull_decide(cull, &is_linked), 1);
+	assert_false(is_linked);
+	assert_int_equal(cull_get_part(cull, 0).count, BUFFERS);
+	ret->culled = cull_code(cull, 0, columns, &ret->out);
+}
+
 static void code(struct columns_input inputs[BUFFERS],
 		 const struct cull_limits *limits, struct payload *ret)
 {
 	static struct columns *columns;
-	static struct cull *cull;
 
-	if (!columns) {
+	if (!columns)
 		columns = calloc(1, columns_bytes());
-		cull = calloc(1, cull_bytes());
-	}
 	assert_non_null(columns);
-	assert_non_null(cull);
-	if (limits)
-		cull_begin(cull, inputs, BUFFERS, SHIFT, limits);
-	columns_begin(columns, SHIFT);
-	for (size_t i = 0; i < BUFFERS; i++)
-		columns_add(columns, &inputs[i]);
 	memset(ret, 0, sizeof(*ret));
 	if (limits)
-		ret->culled = cull_end(cull, columns, &ret->out);
+		code_culled(columns, inputs, limits, ret);
 	else
-		columns_end(columns, &ret->out);
+		code_plain(columns, inputs, ret);
 	for (size_t i = 0; i < ret->out.part_count; i++)
 		ret->len += ret->out.lens[i];
 	ret->bytes = calloc(1, ret->len + CURSOR_SLACK);
@@ -507,7 +527,7 @@ static void test_most(void **state)
 		*at++ = size;
 	}
 	for (uint64_t i = 0; i < 20; i++) {
-		*at++ = TRACE_EVENT_FREE | TRACE_RECORD_OWN;
+		*at++ = TRACE_EVENT_FREE | TRACE_RECORD_MAKER;
 		*at++ = addr_of(i);
 	}
 	p.len[0] = (size_t)(at - p.words[0]);

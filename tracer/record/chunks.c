@@ -40,6 +40,7 @@ static struct buffer_range get_range(const struct trace_chunk_header *head)
 	return (struct buffer_range){
 		.first = (uint64_t)head->thread << 32 | head->sequence,
 		.count = head->buffer_count ? head->buffer_count : 1,
+		.batch = head->flags & TRACE_CHUNK_IN_BATCH ? head->batch : 0,
 	};
 }
 
@@ -331,6 +332,59 @@ static void note_chunk(struct summary *sum, int fd, off_t off,
 	free(payload);
 }
 
+/* Safety: pure.  Those of chunks of the batch count from now on, the last
+   @count of them; the writer of those before was killed. */
+static void count_batch(struct summary *sum, uint16_t batch, uint32_t count)
+{
+	size_t end = sum->range_count > TRACE_BATCH_DISTANCE
+			     ? sum->range_count - TRACE_BATCH_DISTANCE
+			     : 0;
+
+	for (size_t i = sum->range_count; i-- > end;) {
+		struct buffer_range *range = &sum->ranges[i];
+
+		if (range->batch != batch)
+			continue;
+		range->batch = 0;
+		if (count)
+			count--;
+		else
+			range->count = 0;
+	}
+}
+
+/* Safety: allocates.  Takes the buffers of a chunk of events.  Return: 0 or
+   -ENOMEM. */
+static int note_range(struct summary *sum, int fd, off_t off,
+		      const struct trace_chunk_header *head)
+{
+	uint32_t numbers[TRACE_BATCH_BYTES / sizeof(uint32_t)];
+	uint8_t *payload;
+
+	if (is_of_events(head))
+		return add_range(sum, head);
+	if (head->type != TRACE_CHUNK_BATCH)
+		return 0;
+	payload = load_raw(fd, off, head, sizeof(numbers));
+	if (payload) {
+		memcpy(numbers, payload, sizeof(numbers));
+		count_batch(sum, (uint16_t)numbers[0], numbers[1]);
+	}
+	free(payload);
+	return 0;
+}
+
+/* Safety: pure.  Drops the buffers of chunks that do not count. */
+static void drop_ranges(struct summary *sum)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < sum->range_count; i++)
+		if (!sum->ranges[i].batch && sum->ranges[i].count)
+			sum->ranges[kept++] = sum->ranges[i];
+	sum->range_count = kept;
+}
+
 /* Safety: reads @fd, allocates.  Return: 0 or -errno. */
 static int read_chunks(struct summary *sum, int fd, off_t size)
 {
@@ -349,7 +403,7 @@ static int read_chunks(struct summary *sum, int fd, off_t size)
 			sum->end = next;
 			continue;
 		}
-		if (is_of_events(&head) && add_range(sum, &head) != 0)
+		if (note_range(sum, fd, sum->end, &head) != 0)
 			return -ENOMEM;
 		note_chunk(sum, fd, sum->end, &head);
 		sum->end += (off_t)sizeof(head) + head.stored_len;
@@ -381,6 +435,7 @@ int summary_read(struct summary *ret, int fd, off_t size)
 	if (err)
 		return err;
 	err = read_chunks(ret, fd, size);
+	drop_ranges(ret);
 	if (ret->range_count)
 		qsort(ret->ranges, ret->range_count, sizeof(*ret->ranges),
 		      compare_ranges);

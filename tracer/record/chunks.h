@@ -14,10 +14,12 @@
  * struct buffer_range - buffers that are part of one chunk
  * @first: thread << 32 | sequence of the first one
  * @count: of them
+ * @batch: number of the batch that must be complete for it to count; or 0
  */
 struct buffer_range {
 	uint64_t first;
 	uint32_t count;
+	uint16_t batch;
 };
 
 /**

@@ -293,8 +293,8 @@ static void clear_marks(uint64_t *words, size_t len)
 		struct record r;
 		const uint64_t *next;
 
-		words[i] &= ~(uint64_t)TRACE_RECORD_OWN;
 		next = record_read(words + i, &r);
+		record_take_maker(words + i, &r, 0);
 		i += (size_t)(next - (words + i));
 	}
 }
@@ -375,7 +375,7 @@ static int append(const struct appending *to, const struct group *group)
 		.type = TRACE_CHUNK_COLUMNS,
 		.thread = group->slots->thread,
 		.sequence = group->slots->sequence,
-		.buffer_count = (uint32_t)group->count,
+		.buffer_count = (uint16_t)group->count,
 	};
 
 	for (size_t i = 0; i < group->count; i++) {

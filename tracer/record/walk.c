@@ -55,12 +55,12 @@ static bool has_stack(const struct record *r)
 	       !(r->head & TRACE_EVENT_NO_STACK);
 }
 
-/* Safety: pure.  Only a free can be its thread's own. */
+/* Safety: pure.  Only a free can tell who allocated. */
 static bool check_mark(const struct record *r)
 {
 	unsigned kind = r->head & TRACE_EVENT_KIND_MASK;
 
-	return !(r->head & TRACE_RECORD_OWN) || kind == TRACE_EVENT_FREE ||
+	return !(r->head & TRACE_RECORD_MAKER) || kind == TRACE_EVENT_FREE ||
 	       kind == TRACE_EVENT_DELETE;
 }
 
