@@ -24,13 +24,14 @@ DEPTHS = 20000, 40000, 60000
 DEEP_GROWTH = 1.1
 
 # Part of the path, the functions' files (or, without one, their names) and
-# how many instructions an event may take there.
+# how many instructions an event may take there.  Compression depends on the
+# times, which differ from run to run: it takes 98 to 131.
 PARTS = (
     ("stack", r"tracer/(unwind\w*|rules|cfi\w*)\.", 315),
     ("coding in columns", r"tracer/(columns\w*|encode)\.", 290),
     ("copying bytes", r"tracer/bytes\.", 14),
     ("hooks and records", r"tracer/\w+\.", 200),
-    ("compression", r":(ZSTD|HUF|FSE|HIST|XXH)\w*", 135),
+    ("compression", r":(ZSTD|HUF|FSE|HIST|XXH)\w*", 160),
     ("the rest", r"", 5),
 )
 
