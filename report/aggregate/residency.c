@@ -142,8 +142,13 @@ const struct figure *residency_series(const struct scope *scope)
 	figure->series.seconds = scope_bin_seconds(scope, levels);
 	figure->series.point_count = levels->bin_count;
 	figure->series.curves = curves;
-	if (!figure->series.seconds ||
-	    !add_curve(&figure->series, curves, scope, &all))
+	if (!figure->series.seconds)
+		return NULL;
+	if (!scope->run->memory_count) {
+		figure->caption = "The trace holds no sample of memory";
+		return figure;
+	}
+	if (!add_curve(&figure->series, curves, scope, &all))
 		return NULL;
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (is_drawn(scope->run, kinds[i].kind) &&

@@ -12,10 +12,10 @@
 struct figure;
 struct scope;
 
-/* All: NULL when out of memory; to be asked for only where the run has
-   samples, run->memory_count. */
+/* All: NULL when out of memory. */
 
-/* Return: the chart's bin of the first sample. */
+/* Return: the chart's bin of the first sample; there must be one,
+   run->memory_count. */
 size_t residency_first_bin(const struct scope *scope);
 
 /* Puts into @rss, by bin of the engine's levels, what events and samples
@@ -23,7 +23,7 @@ size_t residency_first_bin(const struct scope *scope);
 void residency_overlay(const struct scope *scope, double *rss);
 
 /* SERIES "residency": resident bytes over time, a curve for each kind that
-   there was any of and that says something. */
+   there was any of and that says something; without samples none. */
 const struct figure *residency_series(const struct scope *scope);
 
 /* TABLE "resident": the kinds at the highest and the last sample, the heap

@@ -293,6 +293,8 @@ test_timelines() {
 	status 0 "memprof-report --as timeline -o trace.svg t.dat"
 	status 0 "memprof-report --quiet -o report t.dat"
 	same 'timeline of the trace' "$work/trace.svg" "$work/report/timeline.svg"
+	status 0 "memprof-report --as residency -o none.svg t.dat &&
+		grep -q 'holds no sample of memory' none.svg"
 }
 
 # classes ARTIFACT QUERY WANTED - LOWER-BOUND:ALLOCATIONS/AT-PEAK of the classes
