@@ -31,8 +31,26 @@ static const char *const passed_over[] = {
 	"boost::container::new_allocator*",
 	/* Rust */
 	"__rust_alloc*", "__rust_realloc", "__rdl_*", "__rg_*", "alloc::*",
-	"<alloc::*", "core::*", "<core::*", "hashbrown::*",
+	"<alloc::*", "core::*", "<core::*", "<std::*", "<str>::*",
+	"hashbrown::*",
 };
+
+/*
+ * Where the source of Rust's standard library lies: as rust-lang.org and Debian
+ * build it, and as installed for reading.  Names do not tell: <T as
+ * core::fmt::Display>::fmt may be the program's.
+ */
+static bool is_rust_library(const char *file)
+{
+	static const char *const begin[] = {
+		"/rustc/", "/rust/deps/", "/usr/src/rustc-",
+	};
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (strncmp(file, begin[i], strlen(begin[i])) == 0)
+			return true;
+	return strstr(file, "/rustlib/src/rust/library/") != NULL;
+}
 
 static bool name_matches(const char *name, const char *pattern)
 {
@@ -46,13 +64,15 @@ static bool name_matches(const char *name, const char *pattern)
 	return strcmp(name, pattern) == 0;
 }
 
-static bool is_allocator(const char *function)
+static bool is_allocator(const struct symbol_frame *frame)
 {
+	const char *function = frame->function;
+
 	for (size_t i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]);
 	     i++)
 		if (name_matches(function, passed_over[i]))
 			return true;
-	return false;
+	return frame->file && is_rust_library(frame->file);
 }
 
 const struct symbol_frame *site_frame(const struct scope *scope, uint32_t stack,
@@ -71,7 +91,7 @@ const struct symbol_frame *site_frame(const struct scope *scope, uint32_t stack,
 
 		innermost = innermost ? innermost : frames;
 		for (size_t i = 0; i < count; i++, at++) {
-			if (is_allocator(frames[i].function)) {
+			if (is_allocator(&frames[i])) {
 				candidate = NULL;
 				unnamed = 0;
 				continue;

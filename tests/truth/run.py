@@ -34,8 +34,9 @@ def check(name, ok, detail=""):
 
 def compile_program(work, source, *flags):
     out = os.path.join(work, os.path.basename(source).replace(".", "_"))
-    compiler = "g++" if source.endswith(".cpp") else "gcc"
-    subprocess.run([compiler, "-O1", "-g", "-pthread", *flags, "-o", out,
+    compilers = {".cpp": ["g++", "-O1", "-pthread"], ".rs": ["rustc", "-O"]}
+    compiler = compilers.get(os.path.splitext(source)[1], ["gcc", "-O1", "-pthread"])
+    subprocess.run([*compiler, "-g", *flags, "-o", out,
                     os.path.join(HERE, source)], check=True)
     return out
 
@@ -159,6 +160,17 @@ def test_stacks(work):
           "deallocation_timestamp" in freed[0], str(freed)[:400])
 
 
+def test_rust_sites(work):
+    """What a standard library allocates belongs to who asked it to."""
+    program = compile_program(work, "sites.rs")
+    path, truth = trace(work, "sites", [program])
+    sites = report(path, "", "summary").get("top", {}).get("leaked", [])
+    for function, leaked in truth.items():
+        found = [s["leaked_bytes"] for s in sites
+                 if s["function"].split("::")[-1] == function]
+        check(f"sites: {function}", found == [leaked], f"{found}, not {leaked}")
+
+
 def test_chunks(work):
     """What glibc's headers say of its blocks, and what another allocator gave."""
     ours = "&lifetime=only_leaked&function_regex=^truth_allocate"
@@ -207,6 +219,7 @@ def main():
         test_pieces(work)
         test_handover(work)
         test_stacks(work)
+        test_rust_sites(work)
         test_chunks(work)
         test_running(work)
     print(f"{passed} passed, {failed} failed")
