@@ -99,12 +99,21 @@ static bool is_zero(const uint8_t *head, size_t len)
 	return true;
 }
 
-const char *foreign_describe(const uint8_t *head, size_t len)
+const char *foreign_signed(const uint8_t *head, size_t len)
 {
 	for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++)
 		if (len >= signatures[i].len &&
 		    memcmp(head, signatures[i].magic, signatures[i].len) == 0)
 			return signatures[i].what;
+	return NULL;
+}
+
+const char *foreign_describe(const uint8_t *head, size_t len)
+{
+	const char *what = foreign_signed(head, len);
+
+	if (what)
+		return what;
 	if (is_heaptrack(head, len))
 		return "heaptrack data";
 	if (is_bytehound(head, len))

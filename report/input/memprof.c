@@ -11,6 +11,7 @@
 #include "report/core/vec.h"
 #include "report/event/event.h"
 #include "report/event/run.h"
+#include "report/input/foreign.h"
 #include "report/input/live_clock.h"
 #include "report/input/live_process.h"
 #include "tracer/trace_format.h"
@@ -27,13 +28,16 @@ static const struct memprof *memprof_of_const(const struct input *input)
 	return (const struct memprof *)input;
 }
 
+/* Without its preamble a trace is known by a chunk.  Chunks are also in a trace
+   that was packed, which is another file. */
 static bool memprof_probe(const uint8_t *head, size_t len)
 {
 	size_t n = len < TRACE_MAGIC_LEN ? len : TRACE_MAGIC_LEN;
 
 	if (len && memcmp(head, TRACE_MAGIC, n) == 0)
 		return true;
-	return memmem(head, len, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN) != NULL;
+	return !foreign_signed(head, len) &&
+	       memmem(head, len, TRACE_CHUNK_MAGIC, TRACE_MAGIC_LEN) != NULL;
 }
 
 /* --- open: the lanes ----------------------------------------------------- */

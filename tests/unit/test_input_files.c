@@ -95,6 +95,8 @@ static void foreign_files(void **state)
 	check_refused("", 0, -EPROTO, "is empty");
 	check_refused("\x1f\x8b\x08", 3, -EPROTO, "gzip");
 	check_refused("\x28\xb5\x2f\xfd....", 8, -EPROTO, "zstd");
+	check_refused("\x28\xb5\x2f\xfd...." TRACE_CHUNK_MAGIC, 16, -EPROTO,
+		      "zstd");
 	check_refused("\x7f"
 		      "ELF\2\1\1",
 		      7, -EPROTO, "ELF");
