@@ -245,16 +245,29 @@ static void print_place(const struct spec *spec, const char *section,
 	fputc(' ', out);
 }
 
+/* "1.00 MiB (1,049,618 bytes)": rounded alone it may read as the limit does. */
+static void format_bytes(char *buf, size_t size, uint64_t bytes)
+{
+	char human[UNITS_TEXT_SIZE], exact[UNITS_TEXT_SIZE];
+
+	units_format_bytes(human, sizeof(human), bytes);
+	units_format_count(exact, sizeof(exact), bytes);
+	if (bytes < 1024)
+		snprintf(buf, size, "%s", human);
+	else
+		snprintf(buf, size, "%s (%s bytes)", human, exact);
+}
+
 static void print_excess(const struct budget *budget, double value, FILE *out)
 {
-	char text[UNITS_TEXT_SIZE];
+	char text[2 * UNITS_TEXT_SIZE + 16];
 
 	switch (metrics[budget->metric].kind) {
 	case BUDGET_COUNT:
 		units_format_count(text, sizeof(text), (uint64_t)value);
 		break;
 	case BUDGET_BYTES:
-		units_format_bytes(text, sizeof(text), (uint64_t)value);
+		format_bytes(text, sizeof(text), (uint64_t)value);
 		break;
 	case BUDGET_SECONDS:
 		units_format_seconds(text, sizeof(text), value);
