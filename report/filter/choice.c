@@ -61,10 +61,50 @@ static void nearest_words(const char *word, const char *const *words,
 	ret[count] = NULL;
 }
 
+/* The shortest of @words that ends with "_" and @word and adds no more to it
+   than its own length: "only_leaked" for "leaked".  Return: NULL if none does. */
+static const char *completed(const char *word, const char *const *words)
+{
+	size_t len = strlen(word), best = 2 * len + 1;
+	const char *found = NULL;
+
+	for (; *words; words++) {
+		size_t its = strlen(*words);
+
+		if (its <= len + 1 || its >= best ||
+		    (*words)[its - len - 1] != '_' ||
+		    strcmp(*words + its - len, word) != 0)
+			continue;
+		best = its;
+		found = *words;
+	}
+	return found;
+}
+
+/* What may have been meant by @word, or NULL.  Of a regular expression the
+   opposite is called negative_X, not not_X: without a look at that name X
+   itself would be the nearest. */
+static const char *nearest_word(const char *word, const char *const *words)
+{
+	const char *nearest = text_nearest(word, words);
+	const char *negative;
+	char respelled[HINT_BYTES];
+
+	if (strncmp(word, "not_", 4) == 0) {
+		snprintf(respelled, sizeof(respelled), "negative_%s", word + 4);
+		negative = text_nearest(respelled, words);
+		if (negative && (!nearest ||
+				 text_distance(respelled, negative) <
+					 text_distance(word, nearest)))
+			nearest = negative;
+	}
+	return nearest ? nearest : completed(word, words);
+}
+
 bool choice_hint(const char *word, const char *const *words, char *buf,
 		 size_t size)
 {
-	const char *nearest = text_nearest(word, words);
+	const char *nearest = nearest_word(word, words);
 	const char *near[NEAR + 1];
 	char list[HINT_BYTES], question[HINT_BYTES] = "";
 	size_t count = 0;

@@ -131,6 +131,7 @@ test_usage() {
 	expect view-without-as memprof-report --view lifetime=all t.dat
 	expect view-and-spec memprof-report --view "''" --as tree --spec x t.dat
 	expect unknown-view-key memprof-report --view lifetme=all --as tree t.dat
+	expect unknown-negative-key memprof-report --view not_function_regex=x --as tree t.dat
 	expect view-unheeded memprof-report --view sort_by=size --as tree t.dat
 	expect view-unheeded-cost memprof-report --view cost=count --as groups t.dat
 	expect view-many "memprof-report --view 'size_mn=1&from=x&%00&use=a&not_use=b' --as tree t.dat"

@@ -1023,6 +1023,9 @@ static void bad_values_are_refused(void **state)
 	refused("lifetime", "only_leak",
 		"\"only_leak\" is not a lifetime; did you mean "
 		"\"only_leaked\"? Allowed: " ALL_LIFETIMES);
+	refused("lifetime", "leaked",
+		"\"leaked\" is not a lifetime; did you mean "
+		"\"only_leaked\"? Allowed: " ALL_LIFETIMES);
 	refused("lifetime", "zzz",
 		"\"zzz\" is not a lifetime; allowed: " ALL_LIFETIMES);
 	refused("size_min", "12q",
