@@ -9,6 +9,7 @@ import copy
 import os
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -261,16 +262,40 @@ def is_subsequence(want, got):
     return None
 
 
+def run_alone(function):
+    """Runs one test.  Its files, and those of its runs, are in a directory of
+    their own, which stays only where it fails: then that is said."""
+    outer = tempfile.tempdir
+    tempfile.tempdir = tempfile.mkdtemp(prefix="memprof-test-")
+    os.chmod(tempfile.tempdir, 0o711)  # programs may run as another user
+    has_failed = False
+    try:
+        function()
+    except Skip:
+        raise
+    except Exception:
+        has_failed = bool(os.listdir(tempfile.tempdir))
+        if has_failed:
+            print("kept", tempfile.tempdir)
+        raise
+    finally:
+        if not has_failed:
+            shutil.rmtree(tempfile.tempdir, ignore_errors=True)
+        tempfile.tempdir = outer
+
+
 def run_tests():
     wanted = sys.argv[3:]
     passed = failed = 0
+    # As an interrupt by the keyboard: no Exception, but what is open is closed.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     for function in TESTS:
         name = function.__name__
         if wanted and name not in wanted:
             continue
         started = time.time()
         try:
-            function()
+            run_alone(function)
         except Skip as skip:
             SKIPPED.append(f"{name} ({skip})")
         except Exception as error:  # a test must not hide the others
