@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that is linked with libunwind itself and takes its own stacks with
- * it, in threads, between allocations.  Output: the frames of each stack up to
- * main, summed.  Truth: "maps N", how many files by the name of libunwind are
- * mapped: the program's own.
+ * it, in threads, between allocations.  Output: how many frames the stacks of
+ * each thread have.  Truth: "maps N", how many files by the name of libunwind
+ * are mapped: the program's own.
  */
 #include "truth.h"
 
@@ -15,7 +15,7 @@ enum { DEPTH = 20, ROUNDS = 500, FRAMES = 64, THREADS = 3 };
 
 int unw_backtrace(void **buffer, int size);
 
-/* Frames of one stack, from the outside in, summed over all rounds. */
+/* Frames of the stacks that this thread took. */
 static __thread unsigned long sum;
 
 static TRUTH_NOINLINE void descend(int depth)

@@ -259,11 +259,11 @@ def real_wasm():
         run = subprocess.run([RECORD, "-q", "-o", path, "--", node,
                               "--perf-basic-prof", "-e", WASM],
                              capture_output=True, cwd=directory, check=False)
+        check_equal((run.returncode, run.stdout), (0, b"50001500\n"), run.stderr)
         listed = subprocess.run([REPORT, "--list", path], check=True,
                                 capture_output=True, text=True).stdout
         pid, = re.findall(r"process +(\d+),", listed)
         os.unlink(f"/tmp/perf-{pid}.map")
-        check_equal((run.returncode, run.stdout), (0, b"50001500\n"))
         folded = subprocess.run(
             [REPORT, "--quiet", "--view", "size_min=100003&size_max=100003",
              "--as", "folded", path], capture_output=True, text=True,

@@ -251,7 +251,7 @@ def names_that_are_relative():
         os.mkdir(sub)
         env = dict(os.environ, **env, **{PREFIX + "LOG": "info",
                                          PREFIX + "LOGFILE": "log"})
-        subprocess.run([*launcher, "sh", "-c", "cd sub && $0; :", basic],
+        subprocess.run([*launcher, "sh", "-c", "cd sub && \"$0\"; :", basic],
                        env=env, cwd=directory, stdout=subprocess.DEVNULL,
                        check=True)
         check_equal(os.listdir(sub), [], launcher)
@@ -312,7 +312,7 @@ def live_file_that_is_not_ours():
 
 @test
 def options_that_set_variables():
-    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    directory = os.path.realpath(tempfile.mkdtemp(prefix="memprof-test-"))
     path = os.path.join(directory, "t.dat")
     for option, line in (("--no-free-stacks", "GRAB_BACKTRACES_ON_FREE=0"),
                          ("--zero-memory", "ZERO_MEMORY=1"),

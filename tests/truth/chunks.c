@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chunks [GLIBC] - threads that live at the same time allocate blocks of all sizes
- * in all ways.  With GLIBC, which says that they are glibc's, aligned ones, too, and
- * the truth as JSON on descriptor 3: what their headers say of the blocks of the
- * functions named truth_*.  Another allocator may have nothing before a block.
+ * chunks [GLIBC] - threads that live at the same time allocate blocks of all
+ * sizes in all ways.  With GLIBC, which says that they are glibc's, aligned ones,
+ * too, and the truth as JSON on descriptor 3: what their headers say of the blocks
+ * of the functions named truth_*.  Another allocator may have nothing before a
+ * block.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -65,7 +66,8 @@ static void *worker(void *argument)
 
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		random = (unsigned)(state >> 33);
-		block = truth_allocate(random >> (11 + random % 13), random >> 3);
+		block = truth_allocate(random >> (11 + random % 13),
+				       random >> 3);
 		if (!block)
 			abort();
 		if (is_glibc)

@@ -359,7 +359,6 @@ static bool matches_two(const char *key, const char *value, const char *range,
 	return result;
 }
 
-/* Both edges of the range belong to it; allocated in it is asked as well. */
 /* Address, usable size and call of a block, as glibc makes them or another
    allocator; the truth suite has real ones. */
 static void chunks_are_told_by_their_form(void **state)
@@ -419,6 +418,7 @@ static void chunks_are_told_by_their_form(void **state)
 	}
 }
 
+/* Both edges of the range belong to it; allocated in it is asked as well. */
 static void freed_in_range(void **state)
 {
 	static const char within[] = "only_deallocated_in_current_range";
