@@ -561,7 +561,7 @@ void cli_print_help(FILE *out)
 	      "  0  done\n"
 	      "  1  a limit of fail_if is exceeded; the report was written\n"
 	      "  2  usage or spec error, or the report could not be written\n"
-	      "  3  a trace could not be read at all\n"
+	      "  3  a trace could not be read at all, or too little memory\n"
 	      "  4  a report was written from a damaged trace\n"
 	      "\nExamples:\n"
 	      "  memprof-report -o report trace.dat\n"
