@@ -58,7 +58,8 @@ int report_files_write_rows(struct report_files *files, struct diag *diag);
 
 /* Waits for the files that were begun; names them, and to the manifest, unless
    @status, of what there is to write, says that something is missing.  What is
-   not complete is removed.  Return: 0, @status or negative errno, @diag filled. */
+   not complete is removed.  Return: 0, @status or negative errno, @diag
+   filled. */
 int report_files_finish(struct report_files *files, int status,
 			struct timings *timings, struct diag *diag);
 

@@ -73,7 +73,8 @@ static int pair_set(struct spec *spec, char *pair, struct section_seen *seen,
 enum { TITLE_TERMS = 8 };
 
 /* What a view that has no name is about: its conditions, as written. */
-static const char *query_title(struct arena *arena, const struct spec_view *view)
+static const char *query_title(struct arena *arena,
+			       const struct spec_view *view)
 {
 	const struct filter_spec *filter = &view->filter;
 	const char *title = "All allocations";

@@ -12,8 +12,8 @@
 
 struct mistakes;
 
-/* Where each key of one section stood first, zeroed at its beginning: a line, 0 if
-   it has not been met; of --view 1. */
+/* Where each key of one section stood first, zeroed at its beginning: a line, 0
+   if it has not been met; of --view 1. */
 struct section_seen {
 	uint32_t lines[256];
 };

@@ -271,8 +271,10 @@ static void run(struct machine *m, struct cfi_cursor c, uintptr_t pc)
 			set_cfa(m, m->row->cfa_register, *p++);
 		} else if ((op & ~OPERAND_MASK) == OP_OFFSET &&
 			   is_short(p, c.end)) {
+			uint64_t align = (uint64_t)m->cie->data_align;
+
 			set_saved(m, operand, CFI_OFFSET,
-				  (int64_t)(*p++ * (uint64_t)m->cie->data_align));
+				  (int64_t)(*p++ * align));
 		} else if ((op & ~OPERAND_MASK) == OP_RESTORE) {
 			restore_saved(m, operand);
 		} else if (op != OP_NOP) {

@@ -19,6 +19,10 @@
 
 /**
  * struct cfi_cie - what the FDEs of one kind have in common
+ * @code_align, @data_align: factors of operands, the former in bytes of code
+ * @encoding:  of addresses in the FDEs
+ * @is_signal: their functions are called by the kernel, at any instruction
+ * @program:   the instructions that come before the FDE's
  */
 struct cfi_cie {
 	uint64_t code_align;

@@ -186,8 +186,10 @@ const char *enclosed_load(const uint8_t *file,
 
 uintptr_t enclosed_function(const struct enclosed *library, const char *name)
 {
-	struct link_map map = {.l_addr = library->base,
-			       .l_ld = (ElfW(Dyn) *)(uintptr_t)library->dynamic};
+	struct link_map map = {
+	    .l_addr = library->base,
+	    .l_ld = (ElfW(Dyn) *)(uintptr_t)library->dynamic,
+	};
 
 	return elf_symbol_find_function(&map, name);
 }

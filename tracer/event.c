@@ -103,7 +103,8 @@ void event_free_at(enum trace_event_kind kind, uintptr_t addr, uint64_t tick,
 		put_free(th, kind, addr, tick, caller, true);
 }
 
-HOT void event_free(enum trace_event_kind kind, uintptr_t addr, uintptr_t caller)
+HOT void event_free(enum trace_event_kind kind, uintptr_t addr,
+		    uintptr_t caller)
 {
 	struct thread *th = event_enter(caller);
 

@@ -11,6 +11,7 @@
 
 static char path[PATH_MAX]; /* not on the program's stack */
 
+/* Relative names are relative to it; a slash at the end, or empty. */
 static char directory[PATH_MAX + 1];
 
 /* Where the working directory cannot be reached from the root, the kernel

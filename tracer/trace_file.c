@@ -206,7 +206,8 @@ void trace_file_give(int fd, const char *path)
 
 int trace_file_open(uint32_t piece, bool keep_existing, uint64_t trace_id)
 {
-	bool may_overwrite = !keep_existing && !output_name_varies(options.output);
+	bool may_overwrite =
+	    !keep_existing && !output_name_varies(options.output);
 	struct trace_file *file = get(piece);
 	struct stat st;
 	int fd;

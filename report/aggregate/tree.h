@@ -87,8 +87,8 @@ int tree_begin(struct tree *tree, const struct scope *scope,
 	       struct tree_cost *costs, size_t cost_count,
 	       const struct tree_options *options);
 
-/* Adds up, once no more trees are begun.  @ret_functions, @ret_lines: live as long
-   as @tree and @arena; NULL where not wanted.  The tree of lines is cut as
+/* Adds up, once no more trees are begun.  @ret_functions, @ret_lines: live as
+   long as @tree and @arena; NULL where not wanted.  The tree of lines is cut as
    FIGURE_TREE_WHOLE_NODES says.  Return: 0 or -ENOMEM. */
 int tree_finish(struct tree *tree, struct arena *arena,
 		struct figure_tree *ret_functions,

@@ -43,7 +43,8 @@ void units_format_date(char *buf, size_t size, uint64_t realtime_ns);
 bool units_parse_bytes(const char *text, uint64_t *ret);
 
 /* "1.5", "1.5s", "250ms", "10us", "5ns", "2m", "1h", "3d", "1h30m", "2h3".  No
-   unit, at the end, is seconds.  Rounded to nanoseconds: "1.5us" and "1us500ns" are equal. */
+   unit, at the end, is seconds.  Rounded to nanoseconds: "1.5us" and "1us500ns"
+   are equal. */
 bool units_parse_seconds(const char *text, double *ret);
 
 /* "12.5%" -> 0.125.  Any number of percent from 0 on. */

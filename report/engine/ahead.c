@@ -22,7 +22,12 @@
 #include "report/event/stacks.h"
 
 /* All together few enough to stay in the cache on their way. */
-enum { SLOT_EVENTS = 1024, SLOT_SPANS = 256, SLOT_BATCHES = 4, SLOT_COUNT = 16 };
+enum {
+	SLOT_EVENTS = 1024,
+	SLOT_SPANS = 256,
+	SLOT_BATCHES = 4,
+	SLOT_COUNT = 16,
+};
 
 /* Who waits is woken when there is something to do for a while, not for each
    slot. */
@@ -137,9 +142,10 @@ static int take_span(void *context, const struct event *events, size_t count,
 {
 	struct ahead *ahead = context;
 	struct slot *slot = slot_turn(ahead, false);
-	struct span *last = slot->span_count ? &slot->spans[slot->span_count - 1]
-					     : NULL;
+	struct span *last = NULL;
 
+	if (slot->span_count)
+		last = &slot->spans[slot->span_count - 1];
 	if (last && last->events + last->count == events &&
 	    slot->event_count < SLOT_EVENTS) {
 		last->count += (uint32_t)count;

@@ -55,7 +55,8 @@ static void add_sums(struct engine *engine, struct group *group,
 	totals->events += 2 * count;
 	totals->culled_count += count;
 	totals->culled_bytes += count * culled->record.size;
-	levels_spread(&engine->levels, culled->first_tick, culled->last_tick, count);
+	levels_spread(&engine->levels, culled->first_tick, culled->last_tick,
+		      count);
 	if (!moments_add_earlier(&engine->moments, &earlier))
 		totals->culled_astride += count;
 }

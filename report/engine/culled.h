@@ -12,8 +12,8 @@ struct engine;
 struct engine_lane;
 struct event;
 
-/* Takes an event of EVENT_CULLED_MOST or what follows that, which is no event at
-   its time.  Return: 0 or negative errno. */
+/* Takes an event of EVENT_CULLED_MOST or what follows that, which is no event
+   at its time.  Return: 0 or negative errno. */
 int culled_take(struct engine *engine, struct engine_lane *lane,
 		const struct event *event);
 

@@ -2,7 +2,7 @@
 /*
  * What an engine keeps during a pass, for the files that take its events.
  *
- * Layer: engine, private to engine.c and pair.c.
+ * Layer: engine, private to engine.c, pair.c and culled.c.
  */
 #ifndef REPORT_ENGINE_ENGINE_DATA_H
 #define REPORT_ENGINE_ENGINE_DATA_H

@@ -68,8 +68,8 @@ static inline void levels_set(struct levels *levels, uint64_t tick,
 		levels->blocks[levels->bin] = blocks;
 }
 
-/* A higher level than before, within the current bin.  Return: whether no level of
-   the bin had as many bytes. */
+/* A higher level than before, within the current bin.  Return: whether no level
+   of the bin had as many bytes. */
 static inline bool levels_rise(struct levels *levels, uint64_t bytes,
 			       uint64_t blocks)
 {

@@ -195,8 +195,8 @@ static inline void live_prefetch(const struct live_table *live, uint64_t addr)
 	__builtin_prefetch(&live->slots[live_hash(addr) >> live->slot_shift]);
 }
 
-/* Return: what most likely is the block at @addr, NULL if there is none near where
-   it was looked for first. */
+/* Return: what most likely is the block at @addr, NULL if there is none near
+   where it was looked for first. */
 static inline struct live_block *live_glance(const struct live_table *live,
 					     uint64_t addr)
 {

@@ -15,15 +15,16 @@ enum {
 	MAPPED_MIN = 64 * 1024,
 };
 
-/* What the allocator aligned begins anywhere, and stays there when realloc() moves
-   its map; what no one aligned is right behind its head. */
+/* What the allocator aligned begins anywhere, and stays there when realloc()
+   moves its map; what no one aligned is right behind its head. */
 static bool begins_in_map(const struct record *record)
 {
 	uint64_t at = record->addr % PAGE;
 
 	if (at == HEAD || record->call == CALL_MEMALIGN)
 		return true;
-	return record->call == CALL_REALLOC && at && record->usable >= MAPPED_MIN;
+	return record->call == CALL_REALLOC && at &&
+	       record->usable >= MAPPED_MIN;
 }
 
 enum chunk chunk_of(const struct record *record)

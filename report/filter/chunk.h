@@ -2,14 +2,15 @@
 /*
  * What glibc's header of a block would say, told without it.
  *
- * malloc_usable_size() of a block in an arena is 8 more than a multiple of 16, and
- * 24 at least; of a block that has a map of its own it is a multiple of 16 and ends
- * with a page.  Other allocators' classes of sizes are 8 and multiples of 16.  (Of
- * theirs, an aligned block of whole pages looks as if it had a map of its own.)
+ * malloc_usable_size() of a block in an arena is 8 more than a multiple of 16,
+ * and 24 at least; of a block that has a map of its own it is a multiple of 16
+ * and ends with a page.  Other allocators' classes of sizes are 8 and multiples
+ * of 16.  (Of theirs, an aligned block of whole pages looks as if it had a map
+ * of its own.)
  *
- * The main arena takes its memory from brk(), the others take theirs from mmap().
- * Only where brk() cannot go on the main arena asks mmap(), too: those blocks look
- * like another arena's.
+ * The main arena takes its memory from brk(), the others take theirs from
+ * mmap().  Only where brk() cannot go on the main arena asks mmap(), too: those
+ * blocks look like another arena's.
  *
  * Layer: filter.
  */

@@ -45,8 +45,8 @@ struct input; /* one open trace; its first member is its format */
  * @lane_start: first tick of a lane, before anything of it is decoded
  * @lane_next: fills a batch, zeroed or used before, with the lane's next
  *           events.  Return: 1 batch, 0 end of the lane, negative errno (out of
- *           memory, file unreadable now).  Interns stacks.  Damage met while decoding goes to run->damage once, also
- *           when lanes are read again
+ *           memory, file unreadable now).  Interns stacks.  Damage met while
+ *           decoding goes to run->damage once, also when lanes are read again
  * @rewind:  back to the start of all lanes
  * @close:   frees
  */

@@ -73,8 +73,8 @@ static size_t chunk_slots(const struct memprof *memprof,
 
 /* Return: whether the payload of a chunk of the trace is what its header says;
    negative errno. */
-static int chunk_is_whole(struct chunk_walk *walk, const struct lane_chunk *item,
-			  struct diag *diag)
+static int chunk_is_whole(struct chunk_walk *walk,
+			  const struct lane_chunk *item, struct diag *diag)
 {
 	struct chunk chunk = { .offset = item->offset };
 	uint8_t bytes[CHUNK_HEADER_LEN];

@@ -74,7 +74,6 @@ struct control {
 	const char *takes;
 };
 
-
 /* Safety: pure. */
 static bool is_output(const char *argument)
 {

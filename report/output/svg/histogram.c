@@ -308,7 +308,8 @@ static int label_step(const struct figure_table *table)
 	return step;
 }
 
-static void draw_x_tick(struct svg *svg, double percent, double y, double length)
+static void draw_x_tick(struct svg *svg, double percent, double y,
+			double length)
 {
 	svg_open(svg, "line");
 	svg_attr(svg, "class", "mp-axis");
