@@ -175,24 +175,67 @@ static void table_insert(struct merged_table *table, uint32_t hash,
 	table->count++;
 }
 
-/* Return: the child of @parent with @key, 0 if there is none. */
-static uint32_t function_find(const struct merged *merged, uint32_t parent,
-			      uint32_t key, uint32_t hash)
+/* The nodes of either tree: @stride bytes apart, their links first. */
+struct nodes {
+	char *items;
+	size_t stride;
+	struct merged_table *table;
+};
+
+static inline struct nodes functions_of(struct merged *merged)
 {
-	const struct merged_function *items = merged->functions.items;
-	const struct merged_table *table = &merged->function_table;
-	uint32_t child = items[parent].child;
+	return (struct nodes){ (char *)merged->functions.items,
+			       sizeof(*merged->functions.items),
+			       &merged->function_table };
+}
+
+static inline struct nodes lines_of(struct merged *merged)
+{
+	return (struct nodes){ (char *)merged->lines.items,
+			       sizeof(*merged->lines.items),
+			       &merged->line_table };
+}
+
+static inline struct merged_link *link_of(struct nodes nodes, uint32_t number)
+{
+	return (struct merged_link *)(void *)(nodes.items +
+					      number * nodes.stride);
+}
+
+/* Return: the child of @parent with @key, 0 if there is none. */
+static inline uint32_t child_find(struct nodes nodes, uint32_t parent,
+				  uint32_t key, uint32_t hash)
+{
+	const struct merged_table *table = nodes.table;
+	uint32_t child = link_of(nodes, parent)->child;
 	uint64_t entry;
 
-	if (!child || items[child].key == key)
+	if (!child || link_of(nodes, child)->key == key)
 		return child;
 	for (uint32_t at = hash & table->mask; (entry = table->slots[at]) != 0;
-	     at = (at + 1) & table->mask)
-		if (entry >> 32 == hash &&
-		    items[(uint32_t)entry].parent == parent &&
-		    items[(uint32_t)entry].key == key)
+	     at = (at + 1) & table->mask) {
+		const struct merged_link *link =
+			link_of(nodes, (uint32_t)entry);
+
+		if (entry >> 32 == hash && link->parent == parent &&
+		    link->key == key)
 			return (uint32_t)entry;
+	}
 	return 0;
+}
+
+/* Has child_find() find the node @child.  After table_make_room(). */
+static void child_link(struct nodes nodes, uint32_t child, uint32_t parent,
+		       uint32_t key, uint32_t hash)
+{
+	struct merged_link *link = link_of(nodes, child);
+
+	link->parent = parent;
+	link->key = key;
+	if (link_of(nodes, parent)->child)
+		table_insert(nodes.table, hash, child);
+	else
+		link_of(nodes, parent)->child = child;
 }
 
 /* Return: the node of functions below @parent, MERGED_NONE when out of
@@ -202,22 +245,15 @@ static uint32_t function_child(struct merged *merged, uint32_t parent,
 {
 	uint32_t hash = hash_pair(parent, key);
 	uint32_t number = (uint32_t)merged->functions.count, found;
-	struct merged_function *node;
 
 	if (!table_make_room(&merged->function_table))
 		return MERGED_NONE;
-	found = function_find(merged, parent, key, hash);
+	found = child_find(functions_of(merged), parent, key, hash);
 	if (found)
 		return found;
-	node = vec_push(&merged->functions);
-	if (!node)
+	if (!vec_push(&merged->functions))
 		return MERGED_NONE;
-	node->parent = parent;
-	node->key = key;
-	if (merged->functions.items[parent].child)
-		table_insert(&merged->function_table, hash, number);
-	else
-		merged->functions.items[parent].child = number;
+	child_link(functions_of(merged), number, parent, key, hash);
 	return number;
 }
 
@@ -244,31 +280,9 @@ static uint32_t line_add(struct merged *merged, uint32_t parent,
 	node = vec_push(&merged->lines);
 	if (!node)
 		return MERGED_NONE;
-	node->parent = parent;
-	node->key = frame->id;
 	node->function = function;
 	node->frame = shown;
 	return (uint32_t)(merged->lines.count - 1);
-}
-
-/* Return: the child of @parent for the frame @key, 0 if there is none. */
-static uint32_t line_find(const struct merged *merged, uint32_t parent,
-			  uint32_t key, uint32_t hash)
-{
-	const struct merged_line *items = merged->lines.items;
-	const struct merged_table *table = &merged->line_table;
-	uint32_t child = items[parent].child;
-	uint64_t entry;
-
-	if (!child || items[child].key == key)
-		return child;
-	for (uint32_t at = hash & table->mask; (entry = table->slots[at]) != 0;
-	     at = (at + 1) & table->mask)
-		if (entry >> 32 == hash &&
-		    items[(uint32_t)entry].parent == parent &&
-		    items[(uint32_t)entry].key == key)
-			return (uint32_t)entry;
-	return 0;
 }
 
 uint32_t merged_child(struct merged *merged, uint32_t parent,
@@ -278,7 +292,7 @@ uint32_t merged_child(struct merged *merged, uint32_t parent,
 
 	if (!has_root(merged) || !table_make_room(&merged->line_table))
 		return MERGED_NONE;
-	node = line_find(merged, parent, frame->id, hash);
+	node = child_find(lines_of(merged), parent, frame->id, hash);
 	if (node) {
 		struct merged_line *line = &merged->lines.items[node];
 
@@ -287,12 +301,8 @@ uint32_t merged_child(struct merged *merged, uint32_t parent,
 		return line->frame ? node : MERGED_NONE;
 	}
 	node = line_add(merged, parent, frame, pc_key);
-	if (node == MERGED_NONE)
-		return node;
-	if (merged->lines.items[parent].child)
-		table_insert(&merged->line_table, hash, node);
-	else
-		merged->lines.items[parent].child = node;
+	if (node != MERGED_NONE)
+		child_link(lines_of(merged), node, parent, frame->id, hash);
 	return node;
 }
 

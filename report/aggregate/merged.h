@@ -26,25 +26,26 @@ struct symbol_frame;
 struct symbols;
 
 /**
+ * struct merged_link - where a node is in its tree
+ * @key:   of a node of lines the id of the frame, of one of functions the number
+ *         of the function
+ * @child: the first one below it, 0 for none
+ */
+struct merged_link {
+	uint32_t parent;
+	uint32_t key;
+	uint32_t child;
+};
+
+/**
  * struct merged_line
- * @key:      id of the frame
  * @function: its node of functions
- * @child:    the first one below it, 0 for none
  * @frame:    as figures show it; inlined if all calls are
  */
 struct merged_line {
-	uint32_t parent;
-	uint32_t key;
+	struct merged_link link; /* first, as a node of functions is only this */
 	uint32_t function;
-	uint32_t child;
 	const struct figure_frame *frame;
-};
-
-/* @key: number of the function */
-struct merged_function {
-	uint32_t parent;
-	uint32_t key;
-	uint32_t child;
 };
 
 /**
@@ -78,7 +79,7 @@ struct merged {
 		size_t count, capacity;
 	} lines;
 	struct {
-		struct merged_function *items;
+		struct merged_link *items;
 		size_t count, capacity;
 	} functions;
 	struct merged_table line_table;

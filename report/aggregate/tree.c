@@ -173,7 +173,7 @@ static bool add_up(struct growing *growing, const struct tree *tree)
 	sums[0].is_reached = true; /* the root, even of nothing */
 	growing->reached = 1;
 	for (size_t i = count; i-- > 1;) {
-		struct sum *parent = &sums[lines[i].parent];
+		struct sum *parent = &sums[lines[i].link.parent];
 
 		if (!sums[i].is_reached)
 			continue;
@@ -241,7 +241,7 @@ static uint32_t node_add(struct growing *growing, uint32_t parent,
    which these reach them.  Return: whether there was memory. */
 static bool reach_functions(struct growing *growing, const struct tree *tree)
 {
-	const struct merged_function *functions =
+	const struct merged_link *functions =
 		growing->merged->functions.items;
 	const struct merged_line *lines = growing->merged->lines.items;
 	uint32_t *numbers = growing->numbers;
@@ -305,7 +305,7 @@ static void grow_lines(struct growing *growing, uint64_t least)
 	numbers[0] = node_add(growing, 1, NULL);
 	node_cost_add(growing, growing->nodes, 0);
 	for (size_t i = 1; i < growing->merged->lines.count; i++) {
-		uint32_t parent = lines[i].parent;
+		uint32_t parent = lines[i].link.parent;
 
 		if (!growing->sums[i].is_reached || !numbers[parent] ||
 		    sum_cost(growing, parent) < least)
