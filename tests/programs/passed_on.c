@@ -17,7 +17,7 @@
 enum {
 	PAIRS_MAX = 32,
 	PLACES = 64,
-	GROWN = 100, /* each so manieth is grown by who gets it */
+	GROWN = 100, /* one in so many is grown by who gets it */
 };
 
 static struct ring {

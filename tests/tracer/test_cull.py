@@ -17,9 +17,9 @@ import subprocess
 import tempfile
 
 from dump_trace import ALLOCATIONS, BATCH, RELEASES, Trace
-from traced import (BUILD, PROGRAMS, RECORD, Run, Skip, await_writer, check,
-                    check_equal, children_of, is_gone, read_progress, run_tests, test,
-                    wait_for)
+from traced import (BUILD, PATIENCE, PROGRAMS, RECORD, Run, Skip, await_writer,
+                    check, check_equal, children_of, is_gone, read_progress,
+                    run_tests, test, wait_for)
 
 REPORT = os.path.join(BUILD, "memprof-report")
 FOR_EVER = "--cull-lifetime=100000000"
@@ -348,7 +348,7 @@ def end_at(nth, folder, recorded):
            if not k.startswith("MEMORY_PROFILER_")}
     p = subprocess.run([os.path.join(PROGRAMS, "meddle"), "kill", str(nth),
                         *how, *argv], env=env, stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, check=False, timeout=120)
+                       stderr=subprocess.PIPE, check=False, timeout=PATIENCE)
     if p.returncode == CANNOT:
         raise Skip("processes cannot be followed here")
     return p.returncode, path
@@ -424,7 +424,7 @@ def killed_at_any_moment():
             if not recorded:
                 process.kill()  # nobody completes the trace
             os.kill(pid, signal.SIGKILL)
-            process.communicate(timeout=120)
+            process.communicate(timeout=PATIENCE)
         check(is_gone(pid), "the program was not killed")
         if not recorded:
             await_writer(path)
@@ -465,7 +465,7 @@ def killed_while_passing_on():
             if number == 1:
                 process.kill()  # nobody completes the trace
             os.kill(pid, signal.SIGKILL)
-            process.communicate(timeout=120)
+            process.communicate(timeout=PATIENCE)
         check(is_gone(pid), "the program was not killed")
         if number == 1:
             await_writer(path)
