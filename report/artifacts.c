@@ -181,6 +181,8 @@ static const struct figure *figure_make(struct artifacts *artifacts,
 		return view_sizes(view, scope);
 	case SUBJECT_LIFETIMES:
 		return view_lifetimes(view, scope);
+	case SUBJECT_HISTORY:
+		return view_history(view, scope);
 	case SUBJECT_SUMMARY:
 		return summary_document(artifacts);
 	case SUBJECT_MMAPS:
@@ -261,7 +263,8 @@ static int write_one(struct artifacts *artifacts, const char *view,
 		return -ENOMEM;
 	if (figure->kind == FIGURE_TREE)
 		needs = NEEDS_TREES;
-	else if (figure->kind == FIGURE_TABLE && figure->table.source)
+	else if (figure->kind == FIGURE_HISTORY ||
+		 (figure->kind == FIGURE_TABLE && figure->table.source))
 		needs = NEEDS_ROWS;
 	status = report_files_add(&artifacts->files, name, write_artifact,
 				  format, figure, needs);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/aggregate/history.h"
 #include "report/aggregate/timeline.h"
 #include "report/aggregate/view.h"
 #include "report/cli.h"
@@ -132,10 +133,17 @@ static bool needs_peak_sums(const struct spec_view *view)
 	return view->cost == COST_PEAK || needs_histogram(view);
 }
 
-/* Whether yet another pass must add up the levels of @view. */
-static bool needs_levels(const struct spec_view *view)
+/* Whether yet another pass needs to know which allocations passed. */
+static bool needs_marks(const struct spec_view *view)
 {
-	return view->filter.count > 0 && wants(view, SUBJECT_TIMELINE);
+	return view->filter.count > 0 && (wants(view, SUBJECT_TIMELINE) ||
+					  wants(view, SUBJECT_HISTORY));
+}
+
+/* Whether yet another pass must show @view what happened, in the order of time. */
+static bool needs_order(const struct spec_view *view)
+{
+	return needs_marks(view) || wants(view, SUBJECT_HISTORY);
 }
 
 /* Memory for the rows of one view. */
@@ -177,7 +185,8 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.directory = source_scratch_directory(),
 		.keep_records = wants(spec, SUBJECT_ALLOCATIONS),
 		.keep_histogram = needs_histogram(spec),
-		.keep_timeline = needs_levels(spec),
+		.keep_timeline = needs_marks(spec),
+		.keep_history = wants(spec, SUBJECT_HISTORY),
 		.run = &pipeline->run,
 	};
 
@@ -345,34 +354,68 @@ static int run_stage(struct pipeline *pipeline, enum stage stage,
 	return status;
 }
 
-/* The levels over time of the views that want them. */
-static int levels_pass(struct pipeline *pipeline, struct diag *diag)
+/* Adds who wants to see in the order of time what passed the filter of @view.
+   Return: 0 or negative errno. */
+static int add_ordered(struct pipeline *pipeline, struct view *view,
+		       struct engine_observer *observers, size_t *count)
 {
-	size_t view_count = pipeline->spec->view_count;
-	struct engine_observer *observers =
-		calloc(view_count + 1, sizeof(*observers));
-	size_t count = 0;
-	int status;
+	struct timeline *timeline = view_timeline(view);
+	struct history *history;
+	int status = view_take_history(view, &pipeline->scope, &history);
 
-	if (!observers)
-		return -ENOMEM;
-	for (size_t i = 0; i < view_count; i++) {
-		struct timeline *timeline = view_timeline(pipeline->views[i]);
-
-		if (!timeline)
-			continue;
+	if (status)
+		return status;
+	if (timeline) {
 		timeline_start(timeline, &pipeline->run);
-		observers[count++] = (struct engine_observer){
+		observers[(*count)++] = (struct engine_observer){
 			.context = timeline,
 			.begun = timeline_begun,
 			.record = timeline_record,
 		};
 	}
-	phase(pipeline, "reading again, for levels over time");
-	status = engine_pass(pipeline->engine, observers, count, diag);
-	note_times(pipeline);
+	if (history)
+		observers[(*count)++] = (struct engine_observer){
+			.context = history,
+			.begun = history_begun,
+			.record = history_record,
+			.event = history_event,
+		};
+	return 0;
+}
+
+static int finish_ordered(const struct engine_observer *observer, int status,
+			  struct diag *diag)
+{
+	struct history *history = observer->context;
+
+	if (observer->record == timeline_record) {
+		timeline_finish(observer->context);
+		return status;
+	}
+	if (status == 0)
+		status = history_finish(history);
+	return status ? history_explain(history, status, diag) : 0;
+}
+
+/* For the views that add up, or list, what happened. */
+static int ordered_pass(struct pipeline *pipeline, struct diag *diag)
+{
+	size_t view_count = pipeline->spec->view_count;
+	struct engine_observer *observers =
+		calloc(2 * view_count + 1, sizeof(*observers));
+	size_t count = 0;
+	int status = observers ? 0 : -ENOMEM;
+
+	for (size_t i = 0; status == 0 && i < view_count; i++)
+		status = add_ordered(pipeline, pipeline->views[i], observers,
+				     &count);
+	if (status == 0) {
+		phase(pipeline, "reading again, in the order of time");
+		status = engine_pass(pipeline->engine, observers, count, diag);
+		note_times(pipeline);
+	}
 	for (size_t i = 0; i < count; i++)
-		timeline_finish(observers[i].context);
+		status = finish_ordered(&observers[i], status, diag);
 	free(observers);
 	return status;
 }
@@ -438,7 +481,7 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
 	unsigned needs = 0;
-	bool levels = false;
+	bool ordered = false;
 	int status = 0;
 
 	pipeline->filters =
@@ -453,7 +496,7 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 		if (filter_is_of_peak(&view->filter) || needs_peak_sums(view))
 			engine_keep_peak(pipeline->engine);
 		needs |= filter_needs(&view->filter);
-		levels |= needs_levels(view);
+		ordered |= needs_order(view);
 	}
 	pipeline->progress.total_bytes = pipeline->run.trace_bytes;
 	if (needs & NEED_CHAINS)
@@ -463,8 +506,8 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	for (enum stage stage = STAGE_PASS;
 	     status == 0 && stage <= STAGE_PEAK_SUMS; stage++)
 		status = run_stage(pipeline, stage, diag);
-	if (status == 0 && levels)
-		status = levels_pass(pipeline, diag);
+	if (status == 0 && ordered)
+		status = ordered_pass(pipeline, diag);
 	progress_clear(&pipeline->progress);
 	if (status == 0)
 		status = check_regexes(pipeline, diag);

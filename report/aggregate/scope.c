@@ -12,8 +12,8 @@
 #include "report/event/stacks.h"
 #include "report/symbol/symbol.h"
 
-static void frame_fill(struct figure_frame *ret,
-		       const struct symbol_frame *frame, uint64_t pc_key)
+void scope_frame_fill(struct figure_frame *ret,
+		      const struct symbol_frame *frame, uint64_t pc_key)
 {
 	ret->function = frame->function;
 	ret->module = frame->module;
@@ -77,7 +77,7 @@ static const struct figure_stack *stack_make(const struct scope *scope,
 
 		result->truncated |= pc_key == PC_KEY_TRUNCATED;
 		for (size_t i = 0; i < count && at; i++)
-			frame_fill(&frames[--at], &symbol[i], pc_key);
+			scope_frame_fill(&frames[--at], &symbol[i], pc_key);
 	}
 	return result;
 }
@@ -107,7 +107,7 @@ struct figure_frame *scope_frame(const struct scope *scope,
 	struct figure_frame *result = arena_alloc(scope->arena, sizeof(*result));
 
 	if (result)
-		frame_fill(result, frame, pc_key);
+		scope_frame_fill(result, frame, pc_key);
 	return result;
 }
 

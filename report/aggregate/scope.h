@@ -64,6 +64,10 @@ void scope_stacks_done(struct scope_stacks *shown);
 const struct figure_stack *scope_stack(const struct scope *scope,
 				       uint32_t stack);
 
+/* *@ret becomes @frame as figures show it. */
+void scope_frame_fill(struct figure_frame *ret,
+		      const struct symbol_frame *frame, uint64_t pc_key);
+
 /* Return: @frame as figures show it, owned by @scope->arena, or NULL. */
 struct figure_frame *scope_frame(const struct scope *scope,
 				 const struct symbol_frame *frame,

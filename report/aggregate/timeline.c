@@ -41,7 +41,7 @@ int timeline_mark(struct timeline *timeline, const struct record *record)
 	return 0;
 }
 
-static bool is_marked(const struct timeline *timeline, uint64_t id)
+bool timeline_has(const struct timeline *timeline, uint64_t id)
 {
 	uint64_t word = id / WORD_BITS;
 
@@ -62,7 +62,7 @@ int timeline_begun(void *context, const struct live_block *block)
 {
 	struct timeline *timeline = context;
 
-	if (!is_marked(timeline, block->id))
+	if (!timeline_has(timeline, block->id))
 		return 0;
 	timeline->bytes += live_block_size(block);
 	timeline->blocks++;
@@ -80,7 +80,7 @@ int timeline_record(void *context, const struct record *record)
 {
 	struct timeline *timeline = context;
 
-	if (record_is_leaked(record) || !is_marked(timeline, record->id))
+	if (record_is_leaked(record) || !timeline_has(timeline, record->id))
 		return 0;
 	timeline->bytes -= record->size;
 	timeline->blocks--;

@@ -12,6 +12,7 @@
 #ifndef REPORT_AGGREGATE_TIMELINE_H
 #define REPORT_AGGREGATE_TIMELINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,7 +48,10 @@ void timeline_done(struct timeline *timeline);
 /* In the first pass.  Return: 0 or -ENOMEM. */
 int timeline_mark(struct timeline *timeline, const struct record *record);
 
-/* The same of what the trace has only in sums. */
+/* Return: whether the allocation with that number was marked. */
+bool timeline_has(const struct timeline *timeline, uint64_t id);
+
+/* In the first pass too, of what the trace has only in sums. */
 int timeline_add_culled(struct timeline *timeline, const struct run *run,
 			const struct culled *culled);
 

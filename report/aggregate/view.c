@@ -47,6 +47,7 @@ void view_free(struct view *view)
 	rows_done(&view->rows);
 	vec_done(&view->row.cells);
 	timeline_done(&view->timeline);
+	history_free(view->history);
 	vec_done(&view->groups);
 	free(view);
 }
@@ -303,6 +304,20 @@ struct timeline *view_timeline(struct view *view)
 	return view->has_timeline ? &view->timeline : NULL;
 }
 
+int view_take_history(struct view *view, const struct scope *scope,
+		      struct history **ret)
+{
+	if (view->options.keep_history && !view->history) {
+		view->history = history_new(
+			scope, view->is_all ? NULL : &view->timeline,
+			view->options.directory);
+		if (!view->history)
+			return -ENOMEM;
+	}
+	*ret = view->history;
+	return 0;
+}
+
 struct view_sums view_sums(const struct view *view)
 {
 	return view->totals;
@@ -419,6 +434,18 @@ const struct figure *view_series(const struct view *view,
 	if (!view->totals.count)
 		figure->series.point_count = 0;
 	return name_view(view, scope, figure) ? figure : NULL;
+}
+
+const struct figure *view_history(const struct view *view,
+				  const struct scope *scope)
+{
+	const struct view_sums *totals = &view->totals;
+
+	return history_figure(view->history, scope,
+			      arena_printf(scope->arena, "view.%s.history",
+					   view->options.name),
+			      view->options.title,
+			      totals->culled_count + totals->undecided_count);
 }
 
 static const struct figure *histogram_finish(const struct view *view,

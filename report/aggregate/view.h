@@ -20,6 +20,7 @@ struct diag;
 struct figure;
 struct filter;
 struct groups;
+struct history;
 struct run;
 struct scope;
 struct timeline;
@@ -35,7 +36,9 @@ struct view;
  * @keep_records: whether view_allocations() will be asked for
  * @keep_histogram: whether view_sizes() or view_lifetimes() will be; then @run
  *          is needed
- * @keep_timeline: whether view_series() will be, and is not that of the run
+ * @keep_timeline: whether view_series() will be, and is not that of the run; or
+ *          view_history(), and something is filtered out
+ * @keep_history: whether view_history() will be
  */
 struct view_options {
 	const char *name;
@@ -53,6 +56,7 @@ struct view_options {
 	bool keep_records;
 	bool keep_histogram;
 	bool keep_timeline;
+	bool keep_history;
 	const struct run *run;
 };
 
@@ -92,6 +96,11 @@ bool view_is_empty(const struct view *view);
 /* Return: what another pass must fill before view_series() is asked for, once
    all records are known; NULL if nothing must. */
 struct timeline *view_timeline(struct view *view);
+
+/* The same for view_history(): *@ret is NULL if nothing must be filled.  Return:
+   0 or -ENOMEM. */
+int view_take_history(struct view *view, const struct scope *scope,
+		      struct history **ret);
 
 /**
  * struct view_sums - what passed the filter; sizes are requested bytes
@@ -142,6 +151,10 @@ const struct figure *view_groups(const struct view *view,
 /* SERIES "view.NAME.timeline" of the matched allocations. */
 const struct figure *view_series(const struct view *view,
 				 const struct scope *scope);
+
+/* HISTORY "view.NAME.history" of the matched allocations; @view must outlive it. */
+const struct figure *view_history(const struct view *view,
+				  const struct scope *scope);
 
 /* TABLEs of classes, "view.NAME.sizes" and "view.NAME.lifetimes". */
 const struct figure *view_sizes(const struct view *view,

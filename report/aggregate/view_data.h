@@ -8,6 +8,7 @@
 #define REPORT_AGGREGATE_VIEW_DATA_H
 
 #include "report/aggregate/histogram.h"
+#include "report/aggregate/history.h"
 #include "report/aggregate/rows.h"
 #include "report/aggregate/scope.h"
 #include "report/aggregate/timeline.h"
@@ -45,6 +46,7 @@ struct view {
 	struct table_maker row; /* the one of view_allocations() being read */
 	bool has_timeline;
 	struct timeline timeline;
+	struct history *history; /* NULL before the pass that takes it */
 	struct histogram histogram;
 	uint64_t peak_order;
 };

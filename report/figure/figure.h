@@ -243,6 +243,60 @@ enum { FIGURE_TREE_WHOLE_NODES = 2000, FIGURE_TREE_PARTS = 2000 };
 
 enum figure_severity { FIGURE_INFO, FIGURE_WARNING, FIGURE_ERROR };
 
+enum figure_step_kind {
+	FIGURE_STEP_ALLOCATED,
+	FIGURE_STEP_FREED,
+	FIGURE_STEP_RESIDENT, /* a sample of the process's resident memory */
+};
+
+/* @milliseconds: since the start of the run, never falling.  @call: that
+   allocated it, also of what is freed; 0 if the backtrace is empty. */
+struct figure_step {
+	enum figure_step_kind kind;
+	uint64_t milliseconds;
+	uint64_t bytes;
+	uint32_t call;
+};
+
+/**
+ * struct figure_call - a node in the tree of calls
+ * @caller: a smaller number; 0 if there is none
+ * @place:  in the program; equal numbers, equal frames
+ * @frames: @count of them, innermost first: all but the last are inlined
+ */
+struct figure_call {
+	uint32_t caller;
+	uint64_t place;
+	const struct figure_frame *frames;
+	size_t count;
+};
+
+/**
+ * struct figure_history - what came and went, one after another
+ *
+ * Steps and calls are made while they are read, as struct figure_row_source says.
+ *
+ * @rewind: begins with the first step; 0 or negative errno with @diag filled
+ * @next:   1 with the next step; 0 at the end; negative errno with @diag filled
+ * @call:   call @number, from 1 and less than @call_count, valid until the next
+ *          call of it; 0 or -ENOMEM
+ * @end:    milliseconds from the start of the run to its end
+ * @arguments: @argument_count of them: the program's command line
+ * @left_out: how many allocations may be missing because the trace has them only
+ *          in sums
+ */
+struct figure_history {
+	void *context;
+	int (*rewind)(void *context, struct diag *diag);
+	int (*next)(void *context, struct figure_step *ret, struct diag *diag);
+	int (*call)(void *context, uint32_t number, struct figure_call *ret);
+	uint32_t call_count;
+	uint64_t end;
+	const char *const *arguments;
+	size_t argument_count;
+	uint64_t left_out;
+};
+
 /* A paragraph for people.  Plain text. */
 struct figure_note {
 	enum figure_severity severity;
@@ -254,6 +308,7 @@ enum figure_kind {
 	FIGURE_TABLE,
 	FIGURE_SERIES,
 	FIGURE_TREE,
+	FIGURE_HISTORY, /* never part of a page */
 	FIGURE_NOTE,
 	FIGURE_GROUP, /* its children, in order */
 };
@@ -288,6 +343,7 @@ struct figure {
 		struct figure_table table;
 		struct figure_series series;
 		struct figure_tree tree;
+		struct figure_history history;
 		struct figure_note note;
 		struct {
 			const struct figure *const *children;

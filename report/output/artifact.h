@@ -22,6 +22,7 @@ enum artifact_subject {
 	SUBJECT_TIMELINE, /* also of the trace */
 	SUBJECT_SIZES,
 	SUBJECT_LIFETIMES,
+	SUBJECT_HISTORY,
 	/* of the trace as a whole: no filter applies, and there is one of each */
 	SUBJECT_SUMMARY,
 	SUBJECT_MMAPS,

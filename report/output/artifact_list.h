@@ -13,6 +13,7 @@ ARTIFACT(sizes)           /* table -> VIEW.sizes.svg */
 ARTIFACT(sizes_json)      /* table -> VIEW.sizes.json */
 ARTIFACT(lifetimes)       /* table -> VIEW.lifetimes.svg */
 ARTIFACT(lifetimes_json)  /* table -> VIEW.lifetimes.json */
+ARTIFACT(heaptrack)       /* history -> VIEW.heaptrack.zst */
 ARTIFACT(summary)         /* group -> summary.json */
 ARTIFACT(mmaps)           /* table -> mmaps.json */
 ARTIFACT(mallopts)        /* table -> mallopts.json */

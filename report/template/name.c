@@ -22,6 +22,8 @@ bool template_figure_is_empty(const struct figure *figure)
 		       (figure->tree.by_count
 				? figure->tree.nodes[0].total_count
 				: figure->tree.nodes[0].total_bytes) == 0;
+	case FIGURE_HISTORY:
+		break;
 	case FIGURE_NOTE:
 		return !figure->note.text || !*figure->note.text;
 	case FIGURE_GROUP:

@@ -121,6 +121,18 @@ def test_bounded(work, short, long):
           f"peak grows: {peak_short / MIB:.1f} to {peak_long / MIB:.1f} MiB")
 
 
+def test_history(work, short, long):
+    """The same of what lists every allocation in the order of time."""
+    peaks = []
+    for trace in (short, long):
+        status, peak, text = run("--quiet", "--as", "heaptrack", "-o",
+                                 work / "x.heaptrack.zst", trace)
+        check(status == 0, f"a file for heaptrack: {text}")
+        peaks.append(peak)
+    check(peaks[1] < peaks[0] + 12 * MIB,
+          f"heaptrack: {peaks[0] / MIB:.1f} to {peaks[1] / MIB:.1f} MiB")
+
+
 def rows(work, name, trace, *arguments, env=None):
     out = work / name
     status, peak, text = run("--quiet", *arguments, "-o", out, trace, env=env)
@@ -257,6 +269,7 @@ def main():
         test_limit_kept(work, short)
         test_view_refused(work, short)
         test_bounded(work, short, long)
+        test_history(work, short, long)
         test_rows(work, narrow)
         test_debug_information(work)
         test_no_directory(work, narrow)

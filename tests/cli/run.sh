@@ -321,6 +321,55 @@ test_classes() {
 	classes lifetimes.json 'size_min=1TiB' ''
 }
 
+# heaptrack NAME COMMAND… - a file for heaptrack, as text, equals the golden one.
+heaptrack() {
+	local name=$1
+	shift
+	expect "heaptrack-$name" "memprof-report $* --as heaptrack" \
+		">x.heaptrack.zst; echo status: \$?; zstd -dcq x.heaptrack.zst"
+}
+
+# printed FILE WANTED - what heaptrack_print counts: calls, temporary ones, and
+# the exact sums of bytes at the peak and never freed.
+printed() {
+	local got cost
+	got=$(cd "$work" && heaptrack_print -f "$1" -a0 -p0 -T0 |
+		sed -n 's/^\(calls\|temp\).*: \([0-9]*\) .*/\2/p' | xargs
+	for cost in peak leaked; do
+		heaptrack_print -f "$1" -a0 -p0 -T0 -l0 \
+			--disable-builtin-suppressions \
+			--flamegraph-cost-type $cost -F .stacks >.printed
+		awk '{ sum += $NF } END { printf " %d", sum }' .stacks
+	done)
+	got=$(echo $got)
+	if [ "$got" = "$2" ]; then
+		pass
+	else
+		fail "heaptrack_print says of $1 [$got], not [$2]"
+	fi
+	rm -f "$work/.stacks" "$work/.printed"
+}
+
+# The truth is the table in make_trace.py.
+test_heaptrack() {
+	heaptrack all t.dat
+	printed x.heaptrack.zst '7 1 7000 6064'
+	heaptrack filtered --view "function_regex=^libparse" t.dat
+	printed x.heaptrack.zst '3 0 6500 6000'
+	heaptrack leaked --view lifetime=only_leaked t.dat
+	printed x.heaptrack.zst '2 0 6064 6064'
+	heaptrack none --view size_min=1TiB t.dat
+	printed x.heaptrack.zst '0 0 0 0'
+	heaptrack damaged end-cut.dat
+	printed x.heaptrack.zst '7 1 7000 6064'
+	status 2 "memprof-report --view 'count=3' --as heaptrack t.dat"
+	status 0 "memprof-report --as heaptrack -o file.heaptrack.zst t.dat"
+	printed file.heaptrack.zst '7 1 7000 6064'
+	# What lies in a temporary file needs a place for it.
+	expect heaptrack-no-room \
+		"TMPDIR=/nowhere memprof-report --as heaptrack t.dat"
+}
+
 # The truth is the table in make_trace.py.
 test_queries() {
 	ids '' '0 1 2 3 4 5 6'
@@ -589,6 +638,7 @@ test_text
 test_queries
 test_timelines
 test_classes
+test_heaptrack
 test_specs
 test_places
 test_determinism

@@ -57,11 +57,15 @@ def run(command, **options):
                           errors="replace", **options)
 
 
-def measure_memprof(work, command, env):
+def measure_memprof(work, command, env, data=None):
+    """@data: where the same goes as a file for heaptrack."""
     path = os.path.join(work, "memprof.dat")
     run([os.path.join(BUILD, "memprof-record"), "--quiet", "-o", path, "--",
          *command], env=env)
     out = run([os.path.join(BUILD, "memprof-report"), "--as", "summary", path]).stdout
+    if data:
+        run([os.path.join(BUILD, "memprof-report"), "--quiet", "--as",
+             "heaptrack", "-o", data, path])
     os.unlink(path)
     head = json.loads(out)["head"]
     return {"calls": head["allocations"], "peak": head["peak_bytes"],
@@ -77,6 +81,16 @@ def folded_sum(work, data, cost):
          "--flamegraph-cost-type", cost, "-F", folded])
     with open(folded, errors="replace") as lines:
         return sum(int(line.rsplit(" ", 1)[1]) for line in lines)
+
+
+def check_export(name, work, data, ours):
+    """Our trace as heaptrack's data file: its reader finds our totals."""
+    costs = {"calls": "allocations", "leaked": "leaked", "peak": "peak"}
+    theirs = {key: folded_sum(work, data, cost) for key, cost in costs.items()}
+    os.unlink(data)
+    os.unlink(os.path.join(work, "folded"))
+    check(f"{name}: totals of what heaptrack_print reads",
+          theirs == {key: ours[key] for key in costs}, f"{ours} {theirs}")
 
 
 def measure_heaptrack(work, command, env):
@@ -121,7 +135,10 @@ def near(a, b, share):
 
 def compare(name, command, env, tools, share, slack=4096):
     with tempfile.TemporaryDirectory() as work:
-        ours = measure_memprof(work, command, env)
+        data = os.path.join(work, "ours.zst") if "heaptrack" in tools else None
+        ours = measure_memprof(work, command, env, data)
+        if data:
+            check_export(name, work, data, ours)
         rows = [("memprof", ours)]
         if "heaptrack" in tools:
             rows.append(("heaptrack", measure_peer(

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """check_outputs.py [DRAW_FIGURES] [--report DIR]... - artifacts read back by
 other programs: SVG by xmllint, folded stacks by flamegraph.pl's grammar, JSON
-by its schema, CSV by Python's reader and beside the JSON.
+by its schema, CSV by Python's reader and beside the JSON, files for heaptrack
+by heaptrack_print.
 
 DRAW_FIGURES (build/release/tests/draw_figures) draws the sample figures, which
 are checked; so are reports about generated traces with every artifact there
@@ -181,14 +182,117 @@ def check_csv(path):
     return "\n".join(wrong[:20])
 
 
-CHECKS = {".csv": check_csv, ".svg": check_svg, ".folded": check_folded, ".json": check_json}
+class HeaptrackFile:
+    """What a data file of heaptrack says, read as docs/spec.md points to."""
+
+    def __init__(self, text):
+        self.strings = self.places = self.nodes = 0
+        self.pairs, self.live = [], []
+        self.calls = self.now = self.peak = self.time = 0
+        self.versions = 0
+        for line in text.split(b"\n")[:-1]:
+            kind, _, rest = line.partition(b" ")
+            if kind in (b"X", b"#"):
+                continue
+            if kind == b"s":
+                self.string(rest)
+                continue
+            if not re.fullmatch(rb"[0-9a-f]+( [0-9a-f]+)*", rest):
+                raise ValueError(f"not numbers: {line}")
+            self.record(kind, [int(field, 16) for field in rest.split(b" ")])
+
+    def string(self, rest):
+        length, _, text = rest.partition(b" ")
+        if int(length, 16) != len(text) or not text:
+            raise ValueError(f"not that long: {rest}")
+        self.strings += 1
+
+    def record(self, kind, fields):
+        if kind == b"v":
+            self.versions += 1
+        elif kind == b"i":
+            names = [n for i, n in enumerate(fields[1:]) if i % 3 != 0 or i == 0]
+            self.within(names, self.strings)
+            if len(fields) != 3 and len(fields) % 3 != 2:
+                raise ValueError(f"not whole frames: {fields}")
+            self.places += 1
+        elif kind == b"t":
+            self.within(fields[:1], self.places)
+            self.within(fields[1:], self.nodes)
+            self.nodes += 1
+        elif kind == b"a":
+            self.within(fields[1:], self.nodes)
+            self.pairs.append(fields[0])
+            self.live.append(0)
+        elif kind in (b"+", b"-"):
+            self.event(fields[0], 1 if kind == b"+" else -1)
+        elif kind == b"c":
+            if fields[0] < self.time:
+                raise ValueError("time falls")
+            self.time = fields[0]
+        elif kind not in (b"R", b"I"):
+            raise ValueError(f"unknown record {kind}")
+
+    @staticmethod
+    def within(numbers, most):
+        if max(numbers, default=0) > most:
+            raise ValueError(f"{numbers}: only {most} were told")
+
+    def event(self, pair, change):
+        if pair == 0:
+            raise ValueError("the pair that no block may have")
+        self.live[pair] += change
+        if self.live[pair] < 0:
+            raise ValueError(f"pair {pair} is freed more often than allocated")
+        self.calls += change > 0
+        self.now += change * self.pairs[pair]
+        self.peak = max(self.peak, self.now)
+
+
+def heaptrack_prints(path):
+    """What heaptrack_print finds: calls, and bytes at the peak."""
+    with tempfile.NamedTemporaryFile() as folded:
+        run = subprocess.run(
+            ["heaptrack_print", "-f", path, "-a0", "-p0", "-T0", "-l0",
+             "--flamegraph-cost-type", "peak", "-F", folded.name],
+            capture_output=True, text=True, check=True)
+        if run.stderr.strip():
+            raise ValueError(f"heaptrack_print: {run.stderr.strip()}")
+        lines = pathlib.Path(folded.name).read_bytes().splitlines()
+    calls = re.search(r"allocation functions: (\d+)", run.stdout)
+    return int(calls[1]), sum(int(line.rsplit(b" ", 1)[1]) for line in lines)
+
+
+def check_heaptrack(path):
+    """Read by a reader of our own and by heaptrack's; its view's other files
+    say the same."""
+    text = subprocess.run(["zstd", "-dcq", path], capture_output=True,
+                          check=True).stdout
+    file = HeaptrackFile(text)
+    view = path.name[:-len(".heaptrack.zst")]
+    rows = json.loads((path.parent / f"{view}.allocations.json").read_text())
+    levels = json.loads((path.parent / f"{view}.timeline.json").read_text())
+    sums = json.loads((path.parent / "summary.json").read_text())["views"][view]
+    wanted = (rows["total_count"], max(levels["live_bytes"], default=0))
+    if (file.calls, file.peak) != wanted:
+        return f"calls, peak: {file.calls, file.peak}, not {wanted}"
+    if file.now != sums["matched_leaked_bytes"]:
+        return f"{file.now} bytes leak, not {sums['matched_leaked_bytes']}"
+    if heaptrack_prints(path) != wanted:
+        return f"heaptrack_print: {heaptrack_prints(path)}, not {wanted}"
+    return "" if file.versions == 1 else "no version"
+
+
+CHECKS = {".csv": check_csv, ".svg": check_svg, ".folded": check_folded,
+          ".json": check_json, ".zst": check_heaptrack}
 
 
 def check(path):
     """Return what is wrong with @path, "" if nothing."""
     try:
         return CHECKS[path.suffix](path)
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, LookupError, OSError,
+            subprocess.CalledProcessError) as error:
         return f"{type(error).__name__}: {error}"
 
 

@@ -22,7 +22,7 @@ enum { ARGS_MAX = 16 };
 #define ALL_ARTIFACTS                                                          \
 	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
 	"groups.csv, timeline, timeline.json, sizes, sizes.json, lifetimes, "  \
-	"lifetimes.json, summary, mmaps, mallopts, threads, modules, "\
+	"lifetimes.json, heaptrack, summary, mmaps, mallopts, threads, modules, "\
 	"markers, residency, mappings"
 
 /* getopt permutes the array, so each test parses a copy of its own. */

@@ -19,7 +19,7 @@
 #define ALL_ARTIFACTS                                                          \
 	"flamegraph, folded, tree, allocations, allocations.csv, groups, "     \
 	"groups.csv, timeline, timeline.json, sizes, sizes.json, lifetimes, "  \
-	"lifetimes.json"
+	"lifetimes.json, heaptrack"
 
 static void reads(struct spec *spec, const char *text)
 {

@@ -249,6 +249,8 @@ static int figure_write(struct html *html, const struct figure *figure,
 		note_write(html, &figure->note,
 			   page_note_word(figure->note.severity));
 		break;
+	case FIGURE_HISTORY:
+		break;
 	case FIGURE_GROUP:
 		error = children_write(html, figure, out, diag);
 		break;

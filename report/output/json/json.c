@@ -360,7 +360,8 @@ static int render(const struct figure *figure, struct sink *out,
 		 figure->schema_version ? figure->schema_version : 1);
 	sink_puts(out, "{\n");
 	write_member(&writing, "schema", json_string(schema));
-	if (figure->kind == FIGURE_TREE || figure->kind == FIGURE_NOTE)
+	if (figure->kind == FIGURE_TREE || figure->kind == FIGURE_NOTE ||
+	    figure->kind == FIGURE_HISTORY)
 		json_value_fail(values, -EINVAL, figure->id,
 				"has no form as a document");
 	else

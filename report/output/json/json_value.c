@@ -390,6 +390,7 @@ json_t *json_value_figure(struct json_values *values,
 			return group_json(values, figure, depth);
 		break;
 	case FIGURE_TREE:
+	case FIGURE_HISTORY:
 		break;
 	}
 	json_value_fail(values, -EINVAL, figure->id, "has no form in JSON");

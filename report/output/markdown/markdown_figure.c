@@ -327,6 +327,8 @@ void markdown_figure(struct sink *out, const struct figure *figure,
 	case FIGURE_NOTE:
 		note_write(out, &figure->note);
 		break;
+	case FIGURE_HISTORY:
+		break;
 	case FIGURE_GROUP:
 		for (size_t i = 0; i < figure->child_count; i++) {
 			sink_puts(out, i ? "\n" : "");
