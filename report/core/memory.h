@@ -76,7 +76,7 @@ void memory_set_end(void (*end)(void));
 
 /* There is no memory, and a library can neither do without nor return an error.
    Safety: any thread, while others are at work. */
-_Noreturn void memory_end(void);
+__attribute__((noreturn)) void memory_end(void);
 
 /* Forgets the refusal. */
 void memory_forgive(void);

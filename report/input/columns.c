@@ -101,7 +101,7 @@ static const char *columns_split(struct columns *c)
 }
 
 /* The next event's is @number: finds where the prediction of the one after it is,
-   and asks for the shape that it names. */
+   and asks for the shape that it names, if there are shapes yet. */
 static inline void shape_follow(struct columns *c, uint32_t number)
 {
 	c->before = c->last;
@@ -109,7 +109,9 @@ static inline void shape_follow(struct columns *c, uint32_t number)
 	c->successor = &c->successors[(c->last * UINT32_C(0x9e3779b1) +
 				       c->before * UINT32_C(0x85ebca6b)) >>
 				      18];
-	__builtin_prefetch(&c->shapes.items[*c->successor]);
+	__builtin_prefetch((const void *)((uintptr_t)c->shapes.items +
+					  *c->successor *
+						  sizeof(*c->shapes.items)));
 }
 
 static int columns_start(struct event_decoder *decoder)
