@@ -266,6 +266,15 @@ void digest_warn(const struct pipeline *pipeline, FILE *out)
 			completeness_text(&pipeline->scope));
 }
 
+void digest_rebuilt(const struct pipeline *pipeline, FILE *out)
+{
+	const char *text = completeness_rebuilt_text(&pipeline->scope);
+
+	if (text)
+		fprintf(out, "memprof-report: %s: %s\n",
+			pipeline->run.trace_path, text);
+}
+
 void digest_symbols(const struct pipeline *pipeline, FILE *out)
 {
 	size_t count;

@@ -20,6 +20,10 @@ void digest_check(const struct pipeline *pipeline, FILE *out);
 /* The damage, one line each, and which pieces are missing, as warnings. */
 void digest_warn(const struct pipeline *pipeline, FILE *out);
 
+/* Modules that have no names since they were rebuilt, in one line, as a warning.
+   After what was to be written. */
+void digest_rebuilt(const struct pipeline *pipeline, FILE *out);
+
 /* --verbose: modules whose symbols could not be read well, and why. */
 void digest_symbols(const struct pipeline *pipeline, FILE *out);
 

@@ -212,6 +212,9 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 		status = family_add(family, &pipeline, text_basename(trace));
 	if (status == 0 && cli->mode == CLI_VIEW)
 		status = write_view(&pipeline, &diag);
+	if (status == 0 &&
+	    (cli->mode == CLI_REPORT || cli->mode == CLI_VIEW))
+		digest_rebuilt(&pipeline, stderr);
 	if (status == 0 && cli->verbose)
 		digest_symbols(&pipeline, stderr);
 	/* Whoever was refused memory: a report without it is another one.  Not so

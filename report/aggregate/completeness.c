@@ -2,12 +2,18 @@
 #include "report/aggregate/completeness.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/aggregate/scope.h"
+#include "report/core/text.h"
 #include "report/core/units.h"
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
 #include "report/event/run.h"
+#include "report/symbol/symbol.h"
+
+/* Rebuilt modules that a note names. */
+enum { REBUILT_NAMED = 4 };
 
 /* Notes under construction. */
 struct notes {
@@ -311,6 +317,64 @@ static void note_losses(struct notes *notes)
 			  "statically and cannot be traced");
 }
 
+/* Return: "a, b and others", the rebuilt modules that frames are in; NULL when
+   out of memory.  @ret_count: how many are named, 0 if there are none. */
+static const char *rebuilt_names(const struct scope *scope, size_t *ret_count)
+{
+	const char *named[REBUILT_NAMED];
+	size_t rows, count = 0;
+	const struct symbol_module_status *row =
+		symbols_module_status(scope->symbols, &rows);
+	const char *text = "";
+
+	for (size_t i = 0; i < rows && text; i++) {
+		const char *name = text_basename(row[i].module->name);
+		size_t at = 0;
+
+		if (!row[i].is_rebuilt)
+			continue;
+		/* What is loaded often is a module each time. */
+		while (at < count && strcmp(named[at], name) != 0)
+			at++;
+		if (at < count)
+			continue;
+		if (count == REBUILT_NAMED) {
+			text = arena_printf(scope->arena, "%s and others",
+					    text);
+			break;
+		}
+		named[count++] = name;
+		text = arena_printf(scope->arena, "%s%s%s", text,
+				    count > 1 ? ", " : "", name);
+	}
+	*ret_count = count;
+	return text;
+}
+
+const char *completeness_rebuilt_text(const struct scope *scope)
+{
+	size_t count;
+	const char *names = rebuilt_names(scope, &count);
+	bool is_one = count == 1;
+
+	if (!names || !count)
+		return NULL;
+	return arena_printf(
+		scope->arena,
+		"%s %s rebuilt or replaced since %s traced: %s functions have "
+		"no names; record with --binaries to keep them",
+		names, is_one ? "was" : "were", is_one ? "it was" : "they were",
+		is_one ? "its" : "their");
+}
+
+static void note_rebuilt(struct notes *notes)
+{
+	const char *text = completeness_rebuilt_text(notes->scope);
+
+	if (text)
+		notes_add(notes, FIGURE_WARNING, text);
+}
+
 const struct figure *completeness_notes(const struct scope *scope)
 {
 	struct notes notes = { .scope = scope };
@@ -324,6 +388,7 @@ const struct figure *completeness_notes(const struct scope *scope)
 			  "Complete: every event that the tracer saw is in the "
 			  "trace");
 	note_culled(&notes);
+	note_rebuilt(&notes);
 	if (!notes.failed)
 		figure = scope_group(scope, "completeness", "Completeness",
 				     notes.list.items, notes.list.count);

@@ -47,6 +47,7 @@ static void open_main(struct image *image, const struct module *module)
 				  : "segments differ: file was rebuilt";
 		elf_file_close(image->main);
 		image->main = NULL;
+		image->is_rebuilt = true;
 	}
 }
 
@@ -199,6 +200,8 @@ struct image *image_open(const struct module *module,
 		image->note = "debug file is of another build";
 	else if (!image->note[0])
 		image->note = kind;
+	if (image->main || image->index || image->symtab.count)
+		image->is_rebuilt = false;
 	files[0] = image->main;
 	files[1] = image->debug;
 	files[2] = image->symbols;

@@ -32,6 +32,7 @@ struct names;
  * @index:   NULL without debug information
  * @debug_path: where @index is from, inside one of the files, or NULL
  * @note:    why it is not better, a static string, "" if all is well
+ * @is_rebuilt: it has no names since what is at its place is of another build
  */
 struct image {
 	struct elf_file *main;
@@ -44,6 +45,7 @@ struct image {
 	struct dwarf_index *index;
 	const char *debug_path;
 	const char *note;
+	bool is_rebuilt;
 };
 
 /**

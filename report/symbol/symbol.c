@@ -203,6 +203,7 @@ static struct module_state *find_state(struct symbols *symbols,
 	image = symbols->images.items[state->image].image;
 	state->status.module = module;
 	state->status.note = image->note;
+	state->status.is_rebuilt = image->is_rebuilt;
 	state->status.debug_path =
 	    image->debug_path ? names_text(&symbols->names, image->debug_path,
 					   strlen(image->debug_path))

@@ -56,6 +56,7 @@ struct symbol_module_status {
 	const char *debug_path; /* where DWARF came from, NULL if there is none */
 	const char *note; /* why not better: "no such file", "build ID differs",
 			     "stripped", …; "" if all is well */
+	bool is_rebuilt; /* no names since its file is of another build */
 	uint64_t addresses; /* distinct addresses looked up */
 	uint64_t resolved[SYMBOL_QUALITY_COUNT];
 };

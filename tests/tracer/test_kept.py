@@ -296,6 +296,32 @@ def binaries():
 
 
 @test
+def rebuilt_program():
+    """The report says why a program that was replaced has no names."""
+    said = ("gone was rebuilt or replaced since it was traced: its functions "
+            "have no names; record with --binaries to keep them")
+    for options in [], ["--binaries"]:
+        files = Files()
+        program = files.copy(os.path.join(PROGRAMS, "basic"), "gone")
+        run = Run([program], record=True, options=options)
+        for is_same in True, False:
+            if not is_same:
+                files.copy(os.path.join(PROGRAMS, "jit"), "gone")
+            is_said = not is_same and not options
+            for mode in ["--quiet", "-o", files.path("out")], ["--as", "tree"]:
+                done = subprocess.run([REPORT, *mode, run.path], check=True,
+                                      capture_output=True)
+                check_equal(done.stderr.decode(),
+                            f"memprof-report: {run.path}: {said}\n"
+                            if is_said else "")
+            for page in "index.html", "report.md", "summary.json":
+                check_equal(content(files.path("out/" + page)).decode()
+                            .count(said), int(is_said), page)
+        run.done()
+        files.done()
+
+
+@test
 def binary_that_is_loaded_often():
     """A library is there once, and as it was though it has gone since."""
     files = Files()

@@ -78,6 +78,7 @@ static void test_symbol_table_only(void **state)
 	assert_function(&subject, fixture_symbol("full.so", "mark_local"),
 			"local");
 	assert_note(&subject, "no debug information");
+	assert_false(subject_status(&subject)->is_rebuilt);
 	subject_close(&subject);
 }
 
@@ -184,6 +185,7 @@ static void test_rebuilt(void **state)
 	subject_open(&subject, "other.so", "full.so", NULL, 0);
 	assert_offset(&subject, fixture_symbol("full.so", "mark_inner"));
 	assert_note(&subject, "build ID differs: file was rebuilt");
+	assert_true(subject_status(&subject)->is_rebuilt);
 	subject_close(&subject);
 
 	/* Without a build ID in the trace the segments must tell. */
@@ -193,6 +195,7 @@ static void test_rebuilt(void **state)
 	subject.module.segment_count = 1;
 	assert_offset(&subject, fixture_symbol("full.so", "mark_inner"));
 	assert_note(&subject, "segments differ: file was rebuilt");
+	assert_true(subject_status(&subject)->is_rebuilt);
 	subject_close(&subject);
 }
 
