@@ -401,42 +401,29 @@ def check_sequence(traces, progress, threads, what):
     return freed
 
 
-@test
-def killed_at_any_moment():
-    """What was in a chunk is there once, in events or in sums, and so is what
-    was still in buffers."""
-    threads = 3
-    for number, blocks in enumerate((300, 9000, 40000, 90000)):
-        folder = tempfile.mkdtemp(prefix="memprof-test-")
-        path = os.path.join(folder, "trace.dat")
-        file = os.path.join(folder, "progress")
-        recorded = number % 2 == 0
-        argv = [os.path.join(PROGRAMS, "sequence"), file, str(threads),
-                "100000000"]
-        env = {k: v for k, v in os.environ.items()
-               if not k.startswith("MEMORY_PROFILER_")}
-        with subprocess.Popen(
-                [RECORD, "-q", "-o", path, "--cull", "--", *argv], env=env,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            wait_for(process, lambda: os.path.exists(file) and
-                     sum(read_progress(file)) > blocks)
-            pid, = children_of(process.pid)
-            if not recorded:
-                process.kill()  # nobody completes the trace
-            os.kill(pid, signal.SIGKILL)
-            process.communicate(timeout=PATIENCE)
-        check(is_gone(pid), "the program was not killed")
-        if not recorded:
-            await_writer(path)
-        trace = Trace(path, keep_stacks=False)
-        check_equal(trace.damaged, 0, "damage")
-        progress = read_progress(file)
-        freed = check_sequence([trace], progress, threads, f"kill {number}")
-        summary = report_of_killed(path)
-        check_equal(summary["allocations"], sum(made(trace).values()))
-        check_equal(summary["events_lost"], 0)
-        check(-threads <= freed <= 100, "frees", freed)
-        shutil.rmtree(folder)
+def trace_until_killed(folder, argv, blocks, completes):
+    """The trace of a program, in @folder with its file of progress, that is
+    killed after so many blocks; without @completes memprof-record is as well."""
+    path = os.path.join(folder, "trace.dat")
+    file = os.path.join(folder, "progress")
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("MEMORY_PROFILER_")}
+    with subprocess.Popen(
+            [RECORD, "-q", "-o", path, "--cull", "--", *argv], env=env,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_for(process, lambda: os.path.exists(file) and
+                 sum(read_progress(file)) > blocks)
+        pid, = children_of(process.pid)
+        if not completes:
+            process.kill()
+        os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+    check(is_gone(pid), "the program was not killed")
+    if not completes:
+        await_writer(path)
+    trace = Trace(path, keep_stacks=False)
+    check_equal(trace.damaged, 0, "damage")
+    return trace
 
 
 def report_of_killed(path):
@@ -447,35 +434,39 @@ def report_of_killed(path):
 
 
 @test
+def killed_at_any_moment():
+    """What was in a chunk is there once, in events or in sums, and so is what
+    was still in buffers."""
+    threads = 3
+    for number, blocks in enumerate((300, 9000, 40000, 90000)):
+        folder = tempfile.mkdtemp(prefix="memprof-test-")
+        file = os.path.join(folder, "progress")
+        argv = [os.path.join(PROGRAMS, "sequence"), file, str(threads),
+                "100000000"]
+        trace = trace_until_killed(folder, argv, blocks,
+                                   completes=number % 2 == 0)
+        progress = read_progress(file)
+        freed = check_sequence([trace], progress, threads, f"kill {number}")
+        summary = report_of_killed(trace.path)
+        check_equal(summary["allocations"], sum(made(trace).values()))
+        check_equal(summary["events_lost"], 0)
+        check(-threads <= freed <= 100, "frees", freed)
+        shutil.rmtree(folder)
+
+
+@test
 def killed_while_passing_on():
     """What one thread's event and another's make is there once, or not yet."""
     for number, blocks in enumerate((2000, 30000, 60000)):
         folder = tempfile.mkdtemp(prefix="memprof-test-")
-        path = os.path.join(folder, "trace.dat")
         file = os.path.join(folder, "progress")
         argv = [os.path.join(PROGRAMS, "passed_on"), "2", "100000000", file]
-        env = {k: v for k, v in os.environ.items()
-               if not k.startswith("MEMORY_PROFILER_")}
-        with subprocess.Popen(
-                [RECORD, "-q", "-o", path, "--cull", "--", *argv], env=env,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            wait_for(process, lambda: os.path.exists(file) and
-                     sum(read_progress(file)) > blocks)
-            pid, = children_of(process.pid)
-            if number == 1:
-                process.kill()  # nobody completes the trace
-            os.kill(pid, signal.SIGKILL)
-            process.communicate(timeout=PATIENCE)
-        check(is_gone(pid), "the program was not killed")
-        if number == 1:
-            await_writer(path)
-        trace = Trace(path, keep_stacks=False)
-        check_equal(trace.damaged, 0, "damage")
+        trace = trace_until_killed(folder, argv, blocks, completes=number != 1)
         check_sequence([trace], read_progress(file), 2, f"kill {number}")
         twice, unknown, live = trace.check_order()
         check(not twice and not unknown, twice[:3], unknown[:3])
         check(len(live) < 500, "alive", len(live))
-        head = report_of_killed(path)
+        head = report_of_killed(trace.path)
         check_equal((head["allocations"], head["unmatched_frees"],
                      head["events_lost"]),
                     (sum(made(trace).values()), 0, 0), f"kill {number}")
