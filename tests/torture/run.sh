@@ -4,13 +4,8 @@
 #   tests/torture/run.sh BUILD_DIR [TEST]...
 # Last line: N passed, N failed
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "$1" && pwd)
-shift
-src=$here/../programs
+. "$(dirname "$0")/../tracer/head.sh"
 out=$build/tests/torture
-CC=${CC:-cc}
-CXX=${CXX:-c++}
 mkdir -p "$out"
 
 build_c() { "$CC" -std=gnu17 -O1 -g -Wall -Wextra -fno-builtin -pthread "$@"; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What the suites here begin with:  . head.sh  with BUILD_DIR [TEST]... as $@;
-# leaves the tests there.  Sets here, build, src and out, where programs of
+# What suites of the tracer begin with:  . head.sh  with BUILD_DIR [TEST]... as
+# $@; leaves the tests there.  Sets here, build, src and out, where programs of
 # src go, absolute but for src's dots, and the compilers CC and CXX.
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
