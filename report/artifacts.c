@@ -10,6 +10,7 @@
 #include "report/aggregate/summary.h"
 #include "report/aggregate/timeline.h"
 #include "report/aggregate/view.h"
+#include "report/budget.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/core/memory.h"
@@ -103,13 +104,26 @@ static void keep_residency(struct artifacts *artifacts)
 	keep(artifacts, residency_mappings(scope, PAGE_MAPPINGS));
 }
 
+/* Pages say of the limits of fail_if first which of them failed.
+   Return: the table of all, NULL if there is none. */
+static const struct figure *keep_limits(struct artifacts *artifacts)
+{
+	const struct figure *table = NULL, *failed = NULL;
+
+	if (budgets_figures(artifacts->pipeline, &table, &failed))
+		artifacts->failed = true;
+	if (failed)
+		keep(artifacts, failed);
+	return table ? keep(artifacts, table) : NULL;
+}
+
 /* The part of the head that is the same in pages and in summary.json. */
 static const struct figure *summary_document(struct artifacts *artifacts)
 {
 	struct pipeline *pipeline = artifacts->pipeline;
 	const struct scope *scope = &pipeline->scope;
 	const struct figure *tops[SITE_COST_COUNT];
-	const struct figure *children[8];
+	const struct figure *children[9];
 	struct sites *sites = sites_compute(scope);
 	struct figure *document;
 
@@ -136,6 +150,7 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 	keep_residency(artifacts);
 	children[6] = keep(artifacts, summary_modules(scope));
 	children[7] = NULL;
+	children[8] = keep_limits(artifacts);
 	if (pipeline->spec->view_count) {
 		const struct figure **views = arena_array(
 			scope->arena, pipeline->spec->view_count,
@@ -152,7 +167,7 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 						  views,
 						  pipeline->spec->view_count);
 	}
-	document = scope_group(scope, "summary", "Summary", children, 8);
+	document = scope_group(scope, "summary", "Summary", children, 9);
 	if (document)
 		document->schema = "summary";
 	return document;

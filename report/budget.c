@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/aggregate/scope.h"
 #include "report/aggregate/view.h"
 #include "report/core/arena.h"
 #include "report/core/diag.h"
 #include "report/core/units.h"
+#include "report/core/vec.h"
 #include "report/engine/engine.h"
+#include "report/figure/figure.h"
 #include "report/filter/choice.h"
 #include "report/pipeline.h"
 #include "report/spec.h"
@@ -235,16 +238,6 @@ static bool holds(const struct budget *budget, double value)
 	return false;
 }
 
-/* "SPEC:7: [view NAME]: "; --view has neither lines nor sections. */
-static void print_place(const struct spec *spec, const char *section,
-			const struct budgets *budgets, FILE *out)
-{
-	fprintf(out, "memprof-report: %s:", spec->path);
-	if (budgets->line)
-		fprintf(out, "%u: [%s]:", (unsigned)budgets->line, section);
-	fputc(' ', out);
-}
-
 /* "1.00 MiB (1,049,618 bytes)": rounded alone it may read as the limit does. */
 static void format_bytes(char *buf, size_t size, uint64_t bytes)
 {
@@ -258,43 +251,62 @@ static void format_bytes(char *buf, size_t size, uint64_t bytes)
 		snprintf(buf, size, "%s (%s bytes)", human, exact);
 }
 
-static void print_excess(const struct budget *budget, double value, FILE *out)
-{
-	char text[2 * UNITS_TEXT_SIZE + 16];
+/**
+ * struct outcome - what became of a condition
+ * @view: that it is of, NULL for the run
+ * @line: of the spec, 0 for --view
+ */
+struct outcome {
+	const struct spec_view *view;
+	uint32_t line;
+	const struct budget *budget;
+	double value;
+};
 
-	switch (metrics[budget->metric].kind) {
+static bool has_failed(const struct outcome *outcome)
+{
+	return holds(outcome->budget, outcome->value);
+}
+
+/* "231 MiB (242,221,056 bytes)" */
+static void format_value(char *buf, size_t size, const struct outcome *outcome)
+{
+	switch (metrics[outcome->budget->metric].kind) {
 	case BUDGET_COUNT:
-		units_format_count(text, sizeof(text), (uint64_t)value);
+		units_format_count(buf, size, (uint64_t)outcome->value);
 		break;
 	case BUDGET_BYTES:
-		format_bytes(text, sizeof(text), (uint64_t)value);
+		format_bytes(buf, size, (uint64_t)outcome->value);
 		break;
 	case BUDGET_SECONDS:
-		units_format_seconds(text, sizeof(text), value);
+		units_format_seconds(buf, size, outcome->value);
 		break;
 	}
-	fprintf(out, "fail_if: %s: it is %s\n", budget->text, text);
 }
 
-static size_t check(const struct spec *spec, const char *section,
-		    const struct budgets *budgets,
-		    const double values[METRIC_COUNT], FILE *out)
-{
-	size_t count = 0;
+typedef void (*outcome_fn)(void *context, const struct outcome *outcome);
 
+static void visit_some(const struct budgets *budgets,
+		       const struct spec_view *view,
+		       const double values[METRIC_COUNT], outcome_fn visit,
+		       void *context)
+{
 	for (size_t i = 0; i < budgets->count; i++) {
 		const struct budget *budget = &budgets->items[i];
+		const struct outcome outcome = {
+			.view = view,
+			.line = budgets->line,
+			.budget = budget,
+			.value = values[budget->metric],
+		};
 
-		if (!holds(budget, values[budget->metric]))
-			continue;
-		print_place(spec, section, budgets, out);
-		print_excess(budget, values[budget->metric], out);
-		count++;
+		visit(context, &outcome);
 	}
-	return count;
 }
 
-size_t budgets_check(const struct pipeline *pipeline, FILE *out)
+/* Shows all conditions in the order of the spec to @visit. */
+static void visit_all(const struct pipeline *pipeline, outcome_fn visit,
+		      void *context)
 {
 	const struct spec *spec = pipeline->spec;
 	const struct engine_totals *totals = engine_totals(pipeline->engine);
@@ -311,20 +323,170 @@ size_t budgets_check(const struct pipeline *pipeline, FILE *out)
 		[RUN_EVENTS_LOST] = (double)pipeline->run.events_lost,
 		[RUN_TIME] = run_duration(&pipeline->run),
 	};
-	size_t count = check(spec, "report", &spec->budgets, values, out);
 
+	visit_some(&spec->budgets, NULL, values, visit, context);
 	for (size_t i = 0; i < spec->view_count; i++) {
 		const struct spec_view *view = &spec->views[i];
 		struct view_sums sums = view_sums(pipeline->views[i]);
-		char section[80];
 
 		values[VIEW_ALLOCATIONS] = (double)sums.count;
 		values[VIEW_BYTES] = (double)sums.bytes;
 		values[VIEW_LEAKED] = (double)sums.leaked_count;
 		values[VIEW_LEAKED_BYTES] = (double)sums.leaked_bytes;
 		values[VIEW_GROUPS] = (double)sums.groups;
-		snprintf(section, sizeof(section), "view %s", view->name);
-		count += check(spec, section, &view->budgets, values, out);
+		visit_some(&view->budgets, view, values, visit, context);
 	}
-	return count;
+}
+
+/* --- telling --- */
+
+struct counts {
+	size_t all;
+	size_t failed;
+};
+
+static void count_outcome(void *context, const struct outcome *outcome)
+{
+	struct counts *counts = context;
+
+	counts->all++;
+	counts->failed += has_failed(outcome);
+}
+
+size_t budgets_count(const struct pipeline *pipeline, size_t *ret_failed)
+{
+	struct counts counts = { 0 };
+
+	visit_all(pipeline, count_outcome, &counts);
+	*ret_failed = counts.failed;
+	return counts.all;
+}
+
+struct printing {
+	const struct spec *spec;
+	FILE *out;
+	size_t count;
+};
+
+/* "SPEC:7: [view NAME]: fail_if: …"; --view has neither lines nor sections. */
+static void print_failed(void *context, const struct outcome *outcome)
+{
+	struct printing *printing = context;
+	char text[2 * UNITS_TEXT_SIZE + 16];
+	FILE *out = printing->out;
+
+	if (!has_failed(outcome))
+		return;
+	format_value(text, sizeof(text), outcome);
+	fprintf(out, "memprof-report: %s:", printing->spec->path);
+	if (outcome->line)
+		fprintf(out, "%u: [%s%s]:", (unsigned)outcome->line,
+			outcome->view ? "view " : "report",
+			outcome->view ? outcome->view->name : "");
+	fprintf(out, " fail_if: %s: it is %s\n", outcome->budget->text, text);
+	printing->count++;
+}
+
+size_t budgets_check(const struct pipeline *pipeline, FILE *out)
+{
+	struct printing printing = { .spec = pipeline->spec, .out = out };
+
+	visit_all(pipeline, print_failed, &printing);
+	return printing.count;
+}
+
+static const struct figure_column columns[] = {
+	{ "fail_if", "Fails if", NULL, CELL_TEXT },
+	{ "view", "View", NULL, CELL_TEXT },
+	{ "value", "It is", NULL, CELL_COUNT },
+	{ "failed", "Failed", NULL, CELL_FLAG },
+};
+
+/**
+ * struct drawing - figures under construction
+ * @is_short: memory ran out
+ */
+struct drawing {
+	const struct scope *scope;
+	struct table_maker table;
+	struct {
+		const struct figure **items;
+		size_t count;
+		size_t capacity;
+	} notes;
+	bool is_short;
+};
+
+static struct cell value_cell(const struct outcome *outcome)
+{
+	uint64_t number = (uint64_t)outcome->value;
+
+	switch (metrics[outcome->budget->metric].kind) {
+	case BUDGET_COUNT:
+		return cell_count(number);
+	case BUDGET_BYTES:
+		return cell_bytes(number);
+	case BUDGET_SECONDS:
+		break;
+	}
+	return cell_seconds(outcome->value);
+}
+
+static void draw_failed(struct drawing *drawing, const struct outcome *outcome)
+{
+	const struct spec_view *view = outcome->view;
+	struct arena *arena = drawing->scope->arena;
+	const struct figure **slot = vec_push(&drawing->notes);
+	char text[2 * UNITS_TEXT_SIZE + 16];
+
+	format_value(text, sizeof(text), outcome);
+	if (slot)
+		*slot = scope_note(
+			drawing->scope,
+			arena_printf(arena, "failed.%zu",
+				     drawing->notes.count - 1),
+			FIGURE_ERROR,
+			arena_printf(arena, "Failed%s%s: %s: it is %s",
+				     view ? " in view " : "",
+				     view ? view->name : "",
+				     outcome->budget->text, text));
+	drawing->is_short |= !slot || !*slot;
+}
+
+static void draw_outcome(void *context, const struct outcome *outcome)
+{
+	struct drawing *drawing = context;
+
+	table_row(&drawing->table);
+	table_add(&drawing->table, cell_text(outcome->budget->text));
+	table_add(&drawing->table,
+		  cell_text(outcome->view ? outcome->view->name : NULL));
+	table_add(&drawing->table, value_cell(outcome));
+	table_add(&drawing->table, cell_flag(has_failed(outcome)));
+	if (has_failed(outcome))
+		draw_failed(drawing, outcome);
+}
+
+int budgets_figures(const struct pipeline *pipeline,
+		    const struct figure **ret_table,
+		    const struct figure **ret_failed)
+{
+	const struct scope *scope = &pipeline->scope;
+	struct drawing drawing = { .scope = scope };
+	const struct figure *table, *failed = NULL;
+
+	table_init(&drawing.table, columns,
+		   sizeof(columns) / sizeof(columns[0]));
+	visit_all(pipeline, draw_outcome, &drawing);
+	table = table_finish(&drawing.table, scope, "limits", "Limits");
+	if (drawing.notes.count && !drawing.is_short)
+		failed = scope_group(scope, "failed", "Failed",
+				     drawing.notes.items, drawing.notes.count);
+	drawing.is_short |= !table || (drawing.notes.count && !failed);
+	vec_done(&drawing.notes);
+	if (drawing.is_short)
+		return -ENOMEM;
+	*ret_table = table->table.row_count ? table : NULL;
+	*ret_failed = failed;
+	return 0;
 }

@@ -12,6 +12,7 @@
 struct arena;
 struct budget;
 struct diag;
+struct figure;
 struct pipeline;
 
 enum budget_subject { BUDGET_OF_RUN, BUDGET_OF_VIEW };
@@ -33,8 +34,23 @@ struct budgets {
 int budgets_parse(struct budgets *ret, enum budget_subject subject,
 		  const char *text, struct arena *arena, struct diag *diag);
 
+/* Return: how many conditions the spec has; *@ret_failed of them hold now that
+   the trace has been read. */
+size_t budgets_count(const struct pipeline *pipeline, size_t *ret_failed);
+
 /* Writes a line to @out for each condition of the spec that holds now that the
    trace has been read.  Return: how many do. */
 size_t budgets_check(const struct pipeline *pipeline, FILE *out);
+
+/**
+ * budgets_figures() - the same for readers of the report
+ * @ret_table: TABLE "limits", a row for each condition; NULL if the spec has none
+ * @ret_failed: GROUP "failed", an error note for each that holds; NULL if none does
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int budgets_figures(const struct pipeline *pipeline,
+		    const struct figure **ret_table,
+		    const struct figure **ret_failed);
 
 #endif /* REPORT_BUDGET_H */

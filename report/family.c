@@ -8,6 +8,7 @@
 
 #include "report/aggregate/scope.h"
 #include "report/aggregate/summary.h"
+#include "report/budget.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/core/sink.h"
@@ -24,6 +25,7 @@
  * @number: in the order they were given
  * @command: with its arguments
  * @is_placed: it has its row
+ * @failed: conditions of fail_if that hold; @has_limits: there are any
  * @inherited: frees of blocks that the process had when it was forked
  */
 struct family_member {
@@ -41,6 +43,8 @@ struct family_member {
 	uint64_t leaked_bytes;
 	uint64_t leaked_count;
 	uint64_t inherited;
+	size_t failed;
+	bool has_limits;
 	bool is_fork;
 	bool is_placed;
 };
@@ -60,6 +64,7 @@ static const struct figure_column columns[] = {
 	{ "inherited_frees", "Inherited blocks freed", NULL, CELL_COUNT },
 	{ "end", "End", NULL, CELL_TEXT },
 	{ "report", "Report", NULL, CELL_TEXT },
+	{ "failed_limits", "Failed limits", NULL, CELL_COUNT },
 };
 
 /* Of these the page shows as many as fit on it. */
@@ -72,6 +77,7 @@ static const struct figure_column page_columns[] = {
 	{ "peak_bytes", "Peak", NULL, CELL_BYTES },
 	{ "leaked_bytes", "Leaked", NULL, CELL_BYTES },
 	{ "end", "End", NULL, CELL_TEXT },
+	{ "failed_limits", "Failed limits", NULL, CELL_COUNT },
 };
 
 /* Of a command line that a page shows, in bytes. */
@@ -110,6 +116,8 @@ int family_add(struct family *family, const struct pipeline *pipeline,
 	const struct engine_totals *totals = engine_totals(pipeline->engine);
 	struct family_member *member = vec_push(&family->members);
 	const struct run *run = &pipeline->run;
+	size_t failed;
+	bool has_limits = budgets_count(pipeline, &failed) > 0;
 
 	if (!member)
 		return -ENOMEM;
@@ -128,12 +136,19 @@ int family_add(struct family *family, const struct pipeline *pipeline,
 		.leaked_bytes = totals->live_bytes,
 		.leaked_count = totals->live_count,
 		.inherited = totals->unmatched_frees,
+		.failed = failed,
+		.has_limits = has_limits,
 		.is_fork = run->piece_count && run->pieces[0].parent_run,
 	};
 	return member->report && member->program && member->command &&
 			       member->end
 		       ? 0
 		       : -ENOMEM;
+}
+
+static struct cell failed_cell(const struct family_member *member)
+{
+	return cell_or_none(cell_count(member->failed), member->has_limits);
 }
 
 static void add_row(struct table_maker *table,
@@ -158,6 +173,7 @@ static void add_row(struct table_maker *table,
 				      member->is_fork));
 	table_add(table, cell_text(member->end));
 	table_add(table, cell_text(member->report));
+	table_add(table, failed_cell(member));
 }
 
 /* A child stands further right than its parent. */
@@ -197,6 +213,8 @@ static void add_page_row(struct table_maker *table, struct arena *arena,
 	table_add(table, cell_bytes(member->peak_bytes));
 	table_add(table, cell_bytes(member->leaked_bytes));
 	table_add(table, cell_text(member->end));
+	if (member->has_limits)
+		table_add(table, failed_cell(member));
 }
 
 /* Siblings stand in the order they were started. */
@@ -255,11 +273,13 @@ static bool has_parent(const struct family *family, size_t i)
 static int processes_tables(struct family *family, const struct figure *ret[2])
 {
 	const struct scope scope = { .arena = &family->arena };
+	size_t page_count = sizeof(page_columns) / sizeof(page_columns[0]);
 	struct table_maker tables[2];
 
+	if (family->members.count && !family->members.items[0].has_limits)
+		page_count--;
 	table_init(&tables[0], columns, sizeof(columns) / sizeof(columns[0]));
-	table_init(&tables[1], page_columns,
-		   sizeof(page_columns) / sizeof(page_columns[0]));
+	table_init(&tables[1], page_columns, page_count);
 	qsort(family->members.items, family->members.count,
 	      sizeof(*family->members.items), by_start);
 	for (size_t i = 0; i < family->members.count; i++)

@@ -519,6 +519,7 @@ write_specs() {
 		>used.ini
 	printf '[report]\npages = none\nfail_if = peak_bytes > 6KiB, leaked > 2\n[view a]\nartifacts = folded\nfail_if = groups >= 4\n' \
 		>fail.ini
+	sed 's/none/html, markdown/' fail.ini >limits.ini
 	mkdir templates
 	printf '[view mine]\nartifacts = tree\n' >templates/default.ini
 	cd "$root" || exit 1
@@ -535,6 +536,13 @@ test_specs() {
 	expect spec-cycle memprof-report --spec cycle.ini t.dat
 	expect spec-used "memprof-report --quiet --spec used.ini -o used t.dat && cat used/a.folded"
 	expect spec-fail memprof-report --quiet --spec fail.ini -o fail t.dat
+	expect limits "memprof-report --quiet --spec limits.ini -o limits t.dat;
+		sed -n '/limits/,/^ \]/p' limits/summary.json; sed -n '3,9p' limits/report.md;
+		sed -n '/^### Limits/,/^### /p' limits/report.md;
+		tr -d '\\n' <limits/index.html | grep -c 'Failed in view a: groups'"
+	status 1 "memprof-report --quiet --spec limits.ini -o limits t.dat marks.dat"
+	expect limits-processes "grep failed limits/processes.json; sed -n '/^| Command/,/^\$/p' limits/report.md"
+	status 0 "memprof-report --quiet --spec one.ini -o one t.dat && ! grep -q limits one/summary.json"
 	expect view-fail memprof-report --view "'fail_if=bytes>13KiB'" --as folded t.dat
 	status 0 "memprof-report --view 'fail_if=bytes>16KiB' --as folded t.dat"
 	status 1 "memprof-report --view 'fail_if=bytes>13KiB' --as folded t.dat"
