@@ -82,7 +82,7 @@ static void say(enum trace_mark_kind kind, uint64_t value, const char *text)
 	if (!state_on() || !state_is_owner())
 		return;
 	if (!tls.thread)
-		event_thread_begin();
+		event_thread_begin(0);
 	guard = tls_enter_internal();
 	sys_signals_block(&signals);
 	write_mark(kind, value, text);

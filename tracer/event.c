@@ -219,10 +219,13 @@ void event_thread_name(void)
 	event_leave();
 }
 
-void event_thread_begin(void)
+COLD void event_thread_begin(uintptr_t caller)
 {
-	if (event_enter(0))
-		event_leave();
+	if (!state_on() || tls.guard)
+		return;
+	tls_set_guard(TLS_FRAME(), 0);
+	event_prepare(caller, false);
+	event_leave();
 }
 
 void event_rss_last(void)

@@ -17,6 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracer/clock.h"
+#include "tracer/compiler.h"
+#include "tracer/state.h"
+#include "tracer/tls.h"
 #include "tracer/trace_format.h"
 
 /**
@@ -44,6 +48,26 @@ static inline void event_alloc(const struct event_block *block,
 {
 	event_alloc_values(block->kind, block->addr, block->size, block->usable,
 			   block->align, caller);
+}
+
+/* The calling thread has a number and a stream, where there is memory for one,
+   before its first event.  @caller may be 0. */
+void event_thread_begin(uintptr_t caller);
+
+/*
+ * Before a real call whose release is recorded after it.  A thread is entered
+ * first, for no event of its stream is older than that, and stamps are ordered
+ * among threads only since there is a second one.
+ *
+ * Return: the call's time, 0 while nothing is recorded.
+ */
+static inline uint64_t event_get_tick(uintptr_t caller)
+{
+	if (!state_on())
+		return 0;
+	if (UNLIKELY(!tls.thread))
+		event_thread_begin(caller);
+	return clock_now();
 }
 
 /* Before the real call.  @kind is FREE or DELETE. */
@@ -97,10 +121,6 @@ void event_mallopt(int param, int value, int result, uintptr_t caller);
 
 /* The calling thread has given itself a name. */
 void event_thread_name(void);
-
-/* The calling thread has a number and a stream, where there is memory for one,
-   before its first event. */
-void event_thread_begin(void);
 
 /*
  * Writes RSS into the calling thread's stream, for the end of the trace.

@@ -44,8 +44,6 @@ COLD struct thread *event_prepare(uintptr_t caller, bool stale)
 		modules_scan();
 	if (!th)
 		th = thread_register();
-	if (!th)
-		thread_count_unrecorded();
 	if (th && caller)
 		unwind_follow_loader(&th->stack, caller);
 	if (th && stale) {
@@ -54,6 +52,12 @@ COLD struct thread *event_prepare(uintptr_t caller, bool stale)
 	}
 	errno = saved;
 	return th;
+}
+
+COLD void event_give_up(void)
+{
+	thread_count_unrecorded();
+	event_leave();
 }
 
 /* Safety: inside the guard.  Adds a LOST event, which has no stack. */

@@ -95,6 +95,10 @@ COLD bool event_guard_is_stale(uintptr_t frame, uintptr_t caller);
  */
 COLD struct thread *event_prepare(uintptr_t caller, bool stale);
 
+/* Leaves the guard; the event is lost, for want of a stream.  Safety: inside
+   the guard. */
+COLD void event_give_up(void);
+
 /* Safety: as event_find_hook(), for one further out than @record. */
 COLD const struct frame_record *
 event_find_outer_hook(const struct frame_record *record, uintptr_t caller);
@@ -155,7 +159,7 @@ event_enter(uintptr_t caller)
 		     th->stack.generation != modules_loader.generation)) {
 		th = event_prepare(caller, stale);
 		if (!th)
-			event_leave();
+			event_give_up();
 	}
 	return th;
 }

@@ -16,7 +16,6 @@
 #include <sys/auxv.h>
 
 #include "tracer/allocators.h"
-#include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
 #include "tracer/real.h"
@@ -251,7 +250,7 @@ hooks_allocator_call(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d,
 
 	if (tls.in_allocator || !state_on())
 		return original(a, b, c, d, e);
-	call.tick = clock_now();
+	call.tick = event_get_tick(call.caller);
 	tls.in_allocator = !is_operator;
 	tls.releasing = old;
 	ret = original(a, b, c, d, e);

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
 #include "tracer/heap.h"
@@ -162,7 +161,7 @@ HOOK void *realloc(void *old, size_t size)
 		return realloc_internal(old, size, is_internal(CALLER()));
 	if (UNLIKELY(!old && is_internal(CALLER())))
 		return heap_alloc(size, 0);
-	tick = state_on() ? clock_now() : 0;
+	tick = event_get_tick(CALLER());
 	p = real.realloc(old, size);
 	record_realloc(old, p, size, tick, serial, CALLER());
 	return p;
@@ -181,7 +180,7 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	tick = state_on() ? clock_now() : 0;
+	tick = event_get_tick(CALLER());
 	p = real.reallocarray(old, count, size);
 	if (tls.serial == serial)
 		record_realloc(old, p, count * size, tick, serial, CALLER());

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
 #include "tracer/options.h"
@@ -76,7 +75,7 @@ HOOK int munmap(void *addr, size_t length)
 		errno = -ret;
 		return -1;
 	}
-	tick = state_on() ? clock_now() : 0;
+	tick = options.gather_maps ? event_get_tick(CALLER()) : 0;
 	ret = real.munmap(addr, length);
 	if (ret == 0 && options.gather_maps)
 		event_munmap((uintptr_t)addr, length, tick, CALLER());

@@ -16,7 +16,6 @@
 #include <link.h>
 #include <stdlib.h>
 
-#include "tracer/clock.h"
 #include "tracer/compiler.h"
 #include "tracer/event.h"
 #include "tracer/heap.h"
@@ -241,7 +240,7 @@ static void call_delete(struct operator* op, void *p, uintptr_t a, uintptr_t b,
 			uintptr_t caller)
 {
 	void *function = find(op, caller);
-	uint64_t tick = state_on() ? clock_now() : 0;
+	uint64_t tick = event_get_tick(caller);
 	uintptr_t outer = tls.releasing;
 	bool recorded;
 

@@ -376,6 +376,20 @@ def tracer_never_calls_malloc():
 
 
 @test
+def release_before_the_first_event():
+    for how, kind in (("move", "realloc"), ("release", "free")):
+        run = Run(["first_release", how], keep_stacks=False,
+                  preload=[os.path.join(PROGRAMS, "reusing.so")])
+        check_equal((run.status, run.truth), (0, ["same 1"]))
+        addr = next(ev.addr for ev in run.trace.events if ev.size == 4321)
+        events = sorted((ev for ev in run.trace.events
+                         if addr in (ev.addr, ev.old)), key=lambda ev: ev.tick)
+        check_equal([ev.kind for ev in events], ["malloc", kind, "malloc"])
+        check(addr in run.clean_order(), how)
+        run.done()
+
+
+@test
 def address_space():
     sizes = []
     for traced in (False, True):
