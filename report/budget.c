@@ -378,7 +378,8 @@ static void print_failed(void *context, const struct outcome *outcome)
 	if (!has_failed(outcome))
 		return;
 	format_value(text, sizeof(text), outcome);
-	fprintf(out, "memprof-report: %s:", printing->spec->path);
+	fprintf(out, "memprof-report: %s:",
+		outcome->view ? outcome->view->path : printing->spec->path);
 	if (outcome->line)
 		fprintf(out, "%u: [%s%s]:", (unsigned)outcome->line,
 			outcome->view ? "view " : "report",

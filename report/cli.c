@@ -41,7 +41,6 @@ enum option_id {
 	OPTION_JOBS,
 	OPTION_MEMORY,
 	OPTION_TIMINGS,
-	OPTION_QUIET,
 	OPTION_VERBOSE,
 };
 
@@ -89,8 +88,9 @@ static const struct option_row option_rows[] = {
 	  "take no more memory than this; stop where it is not enough" },
 	{ GROUP_OTHER, OPTION_TIMINGS, "timings", NULL,
 	  "print what each step took, to standard error" },
-	{ GROUP_OTHER, OPTION_QUIET, "quiet", NULL,
-	  "print errors only" },
+	{ GROUP_OTHER, 'q', "quiet", NULL,
+	  "no summary of the report on standard output, no line of progress; "
+	  "warnings and errors stay" },
 	{ GROUP_OTHER, OPTION_VERBOSE, "verbose", NULL,
 	  "print also what is being done and what was not found" },
 	{ GROUP_OTHER, 'h', "help", NULL, "print this" },
@@ -288,7 +288,7 @@ static int option_apply(struct cli *cli, int id, const char *value,
 	case OPTION_TIMINGS:
 		cli->timings = true;
 		break;
-	case OPTION_QUIET:
+	case 'q':
 		cli->quiet = true;
 		break;
 	case OPTION_VERBOSE:

@@ -82,11 +82,21 @@ static int builtin_spec(struct spec *spec, const struct cli *cli,
 static int load_spec(struct spec *spec, const struct cli *cli,
 		     struct findings *more, struct diag *diag)
 {
+	struct spec builtin;
+	int status;
+
 	if (cli->mode == CLI_VIEW)
 		return spec_view_parse(spec, cli->view ? cli->view : "",
 				       cli->as, more, diag);
-	if (cli->mode == CLI_REPORT && cli->spec)
-		return spec_load(spec, cli->spec, more, diag);
+	if (cli->mode == CLI_REPORT && cli->spec) {
+		status = spec_load(spec, cli->spec, more, diag);
+		if (status || spec->view_count || spec->has_no_views)
+			return status;
+		status = builtin_spec(&builtin, cli, more, diag);
+		if (status == 0)
+			spec_take_views(spec, &builtin);
+		return status;
+	}
 	if (cli->mode == CLI_REPORT)
 		return builtin_spec(spec, cli, more, diag);
 	return 0;

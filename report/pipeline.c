@@ -195,7 +195,7 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		/* The filter knows the key, the spec where it stands. */
 		if (diag && !diag->file[0]) {
 			snprintf(diag->file, sizeof(diag->file), "%s",
-				 pipeline->spec->path);
+				 spec->path);
 			if (!diag->line)
 				diag->line = spec->line;
 			diag->offset = DIAG_NO_OFFSET;
@@ -429,7 +429,7 @@ static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
 
 		if (failures)
 			return diag_set_line(
-				diag, -EINVAL, pipeline->spec->path, view->line,
+				diag, -EINVAL, view->path, view->line,
 				"a regular expression of view %s reached the "
 				"matcher's limits on %" PRIu64 " function "
 				"name%s: simplify it",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/spec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <ini.h>
 #include <stdio.h>
@@ -32,9 +33,19 @@ int spec_init(struct spec *spec, const char *path)
 	return spec->path ? 0 : -ENOMEM;
 }
 
+void spec_take_views(struct spec *spec, struct spec *from)
+{
+	assert(!spec->view_count && !spec->lent.blocks);
+	spec->views = from->views;
+	spec->view_count = from->view_count;
+	spec->lent = from->arena;
+	memset(from, 0, sizeof(*from));
+}
+
 void spec_done(struct spec *spec)
 {
 	arena_done(&spec->arena);
+	arena_done(&spec->lent);
 	memset(spec, 0, sizeof(*spec));
 }
 
@@ -188,6 +199,7 @@ static int view_begin(struct reading *reading, const char *name)
 	if (!view->name)
 		return place_fail(place, -ENOMEM, "out of memory");
 	view->count = SORT_NO_COUNT;
+	view->path = spec->path;
 	view->line = place->line;
 	reading->view = view;
 	return 0;
@@ -427,6 +439,21 @@ static int nul_check(const struct place *place, const char *text, size_t len)
 			  "a NUL byte; allowed: UTF-8 text without any");
 }
 
+static int views_check(struct reading *reading)
+{
+	const struct spec *spec = reading->spec;
+
+	if (!spec->views_line || !spec->view_count)
+		return 0;
+	reading->place.line = spec->views_line;
+	return mistakes_keep(
+		&reading->mistakes,
+		place_fail(&reading->place, -EINVAL,
+			   "views stands beside [view %s]; allowed: one or the "
+			   "other",
+			   spec->views[0].name));
+}
+
 static int ini_read(struct reading *reading)
 {
 	int line = ini_parse_stream(line_read, reading, key_read, reading);
@@ -444,6 +471,8 @@ static int ini_read(struct reading *reading)
 	}
 	if (status == 0)
 		status = section_close(reading);
+	if (status == 0)
+		status = views_check(reading);
 	/* A section that could not be read may be the one that is named. */
 	if (status == 0)
 		status = spec_uses_resolve(reading->spec, reading->has_skipped,

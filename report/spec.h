@@ -29,6 +29,7 @@ enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
  * @count: rows of allocations and groups, SORT_NO_COUNT for all
  * @skip:  rows before them
  * @cost, @direction: of trees
+ * @path:  of the spec that has the section
  * @line:  of the section; @sort_line: of its sort_by, 0 if not set.  Both are for
  *         later errors, and 0 for --view
  */
@@ -47,6 +48,7 @@ struct spec_view {
 	const struct artifact_format *artifacts[SPEC_ARTIFACTS_MAX];
 	size_t artifact_count;
 	struct budgets budgets;
+	const char *path;
 	uint32_t line;
 	uint32_t sort_line;
 };
@@ -63,6 +65,8 @@ struct spec_filter {
  * @path:   file it came from, "built-in" or "--view"
  * @title:  NULL for a default made from the program's name
  * @output: directory, NULL if not set
+ * @has_no_views: it wants none; else one without any gets those of the built-in
+ * @lent: owns what spec_take_views() took
  */
 struct spec {
 	struct arena arena;
@@ -75,6 +79,9 @@ struct spec {
 	struct budgets budgets;
 	struct spec_view *views;
 	size_t view_count;
+	bool has_no_views;
+	uint32_t views_line; /* where it says so, or not so; 0 if nowhere */
+	struct arena lent;
 	struct spec_filter *filters;
 	size_t filter_count;
 };
@@ -109,6 +116,9 @@ int spec_load(struct spec *spec, const char *path, struct findings *more,
 int spec_view_parse(struct spec *spec, const char *query,
 		    const struct artifact_format *artifact,
 		    struct findings *more, struct diag *diag);
+
+/* The views of @from become those of @spec, which has none.  @from is done with. */
+void spec_take_views(struct spec *spec, struct spec *from);
 
 void spec_done(struct spec *spec);
 

@@ -135,6 +135,15 @@ static int set_theme(struct spec *spec, const char *value, struct diag *diag)
 	return 0;
 }
 
+static int set_views(struct spec *spec, const char *value, struct diag *diag)
+{
+	static const char *const names[] = { "default", "none", NULL };
+	int found = choice_find(value, names, "a set of views", diag);
+
+	spec->has_no_views = found == 1;
+	return found < 0 ? found : 0;
+}
+
 static int set_report_budgets(struct spec *spec, const char *value,
 			      struct diag *diag)
 {
@@ -146,6 +155,9 @@ const struct report_key report_keys[] = {
 	{ "title", "TEXT", "heading of the report", set_report_title },
 	{ "output", "DIR", "where to write; -o overrides it", set_output },
 	{ "pages", "LIST", "html, markdown, or none", set_pages },
+	{ "views", "WORD",
+	  "without [view NAME]: default, those of the built-in spec, or none",
+	  set_views },
 	{ "theme", "WORD", "colours of the page: auto, light or dark",
 	  set_theme },
 	{ "fail_if", "LIST", "exit with 1 if, see docs/spec.md",

@@ -111,6 +111,7 @@ static int query_read(struct spec *spec, const char *query,
 	if (!view || !copy)
 		return place_fail(place, -ENOMEM, "out of memory");
 	view->name = "view";
+	view->path = spec->path;
 	view->count = SORT_NO_COUNT;
 	view->artifacts[view->artifact_count++] = artifact;
 	spec->views = view;

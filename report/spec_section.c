@@ -132,6 +132,8 @@ int section_report_set(struct spec *spec, const char *key, const char *value,
 			return place_fail(place, status, "%s: %s", key,
 					  found.text);
 		budgets_place(&spec->budgets, place);
+		if (strcmp(key, "views") == 0)
+			spec->views_line = place->line;
 		return 0;
 	}
 	return unknown_key(place, key, " in [report]", names);

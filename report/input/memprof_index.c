@@ -436,7 +436,14 @@ static void judge_live(struct memprof *memprof, int error,
 	const struct records *records = &memprof->records;
 	struct run *run = memprof->run;
 
-	if (error == -ENOENT && records->has_live && !records->has_end)
+	if (error == -ENOENT && records->has_live && !records->has_end &&
+	    source_is_stdin(memprof->source))
+		findings_add(&run->damage, memprof->source->path,
+			     memprof->source->size,
+			     "the program did not come to its end and the file "
+			     "of its last events, TRACE.live, is not found for "
+			     "standard input: name the trace instead");
+	else if (error == -ENOENT && records->has_live && !records->has_end)
 		findings_add(&run->damage, memprof->source->path,
 			     memprof->source->size,
 			     "the program did not come to its end and the file "

@@ -141,6 +141,11 @@ int source_open(struct source *source, const char *path, struct diag *diag)
 	return error;
 }
 
+bool source_is_stdin(const struct source *source)
+{
+	return strcmp(source->path, "-") == 0;
+}
+
 int source_open_live(struct source *source, const struct source *main_source,
 		     struct diag *diag)
 {
@@ -151,7 +156,7 @@ int source_open_live(struct source *source, const struct source *main_source,
 
 	memset(source, 0, sizeof(*source));
 	source->fd = -1;
-	if (strcmp(main_source->path, "-") == 0)
+	if (source_is_stdin(main_source))
 		return -ENOENT;
 	path = malloc(len + sizeof(suffix));
 	if (!path)

@@ -8,6 +8,7 @@
 #ifndef REPORT_SOURCE_SOURCE_H
 #define REPORT_SOURCE_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,6 +33,8 @@ struct source {
  * permission, no room for the temporary file.  An empty file opens.
  */
 int source_open(struct source *source, const char *path, struct diag *diag);
+
+bool source_is_stdin(const struct source *source);
 
 /* Opens PATH.live beside @main.  Return: 0, -ENOENT if there is none. */
 int source_open_live(struct source *source, const struct source *main_source,

@@ -503,7 +503,7 @@ write_specs() {
 	printf '[view leaks]\nlifetime = only_leak\n' >value.ini
 	printf '[view leaks]\nfunction_regex = [\n' >regex.ini
 	printf '[report]\npages = none\n[view a]\nartifacts = folded\n' >one.ini
-	printf '[report]\noutput = from-spec\npages = markdown\ntitle = T\n' \
+	printf '[report]\noutput = from-spec\npages = markdown\nviews = none\ntitle = T\n' \
 		>output.ini
 	printf '%s\n' '[report]' 'pages = htlm' 'nonsense' '[view a]' \
 		'size_min = big' 'sort_by = sise' 'lifetime = all' '[veiw b]' \
@@ -520,6 +520,10 @@ write_specs() {
 	printf '[report]\npages = none\nfail_if = peak_bytes > 6KiB, leaked > 2\n[view a]\nartifacts = folded\nfail_if = groups >= 4\n' \
 		>fail.ini
 	sed 's/none/html, markdown/' fail.ini >limits.ini
+	printf '[report]\nfail_if = leaked > 1\n' >only-fail.ini
+	printf '[report]\nviews = none\n' >views-none.ini
+	printf '[report]\nviews = default\n[view a]\nto = 1\n' >views-both.ini
+	printf '[report]\nviews = all\n' >views-word.ini
 	mkdir templates
 	printf '[view mine]\nartifacts = tree\n' >templates/default.ini
 	cd "$root" || exit 1
@@ -542,6 +546,13 @@ test_specs() {
 		tr -d '\\n' <limits/index.html | grep -c 'Failed in view a: groups'"
 	status 1 "memprof-report --quiet --spec limits.ini -o limits t.dat marks.dat"
 	expect limits-processes "grep failed limits/processes.json; sed -n '/^| Command/,/^\$/p' limits/report.md"
+	# What a spec does not say is as in the built-in one, views too.
+	expect spec-no-views "memprof-report -q --spec only-fail.ini -o only t.dat; ls only"
+	expect spec-views-none "memprof-report -q --spec views-none.ini -o none t.dat; ls none"
+	expect spec-views-both memprof-report --spec views-both.ini t.dat
+	expect spec-views-word memprof-report --spec views-word.ini t.dat
+	status 0 "memprof-report -q --spec views-none.ini --templates templates -o none t.dat"
+	expect spec-views-templates "memprof-report -q --spec only-fail.ini --templates templates -o own t.dat; ls own"
 	status 0 "memprof-report --quiet --spec one.ini -o one t.dat && ! grep -q limits one/summary.json"
 	expect view-fail memprof-report --view "'fail_if=bytes>13KiB'" --as folded t.dat
 	status 0 "memprof-report --view 'fail_if=bytes>16KiB' --as folded t.dat"

@@ -2,6 +2,8 @@
 /* PATH.live: what is taken from it, what not, and hostile content. */
 #include "tests/lib/unit.h"
 
+#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "report/core/vec.h"
@@ -129,6 +131,21 @@ static void missing(void **state)
 
 	unlink(files->live);
 	assert_true(check(files, "is not there") < files->want.count);
+}
+
+/* Nothing is beside standard input: the message names no such file. */
+static void standard_input(void **state)
+{
+	const struct files *files = *state;
+	struct files here = *files;
+	int fd = open(files->path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	close(fd);
+	memcpy(here.path, "-", sizeof("-"));
+	assert_true(check(&here, "TRACE.live, is not found for standard input") <
+		    files->want.count);
 }
 
 /* A slot in use, its control page. */
@@ -626,6 +643,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(whole, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(missing, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(standard_input, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(another_trace, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(hostile_slot, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(cut_and_flipped, set_up, tear_down),

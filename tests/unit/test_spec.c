@@ -300,14 +300,14 @@ static void unknown_keys_name_the_nearest(void **state)
 			   false));
 	refuses("[report]\ntitel = x\n",
 		"a.ini:2: unknown key \"titel\" in [report]; did you mean "
-		"\"title\"? Allowed: title, output, pages, theme, fail_if");
+		"\"title\"? Allowed: title, output, pages, views, theme, fail_if");
 	refuses("[report]\nlifetime = all\n",
 		"a.ini:2: unknown key \"lifetime\" in [report]; allowed: "
-		"title, output, pages, theme, fail_if");
+		"title, output, pages, views, theme, fail_if");
 	refuses("[report]\nTITLE = x\n",
-		"a.ini:2: unknown key \"TITLE\" in [report]; allowed: title, output, pages, theme, fail_if");
+		"a.ini:2: unknown key \"TITLE\" in [report]; allowed: title, output, pages, views, theme, fail_if");
 	refuses("[report]\n= x\n",
-		"a.ini:2: unknown key \"\" in [report]; allowed: title, output, pages, theme, fail_if");
+		"a.ini:2: unknown key \"\" in [report]; allowed: title, output, pages, views, theme, fail_if");
 	refuses("title = x\n[report]\n",
 		"a.ini:1: \"title\" stands before any section; allowed: "
 		"[report], [filter NAME], [view NAME]");
