@@ -17,8 +17,8 @@
 enum {
 	CHAIN_MAX = COLUMNS_BUFFERS_MAX,
 	QUEUE_MAX = 256,    /* chains */
-	WAITING_EARLY = 24, /* buffers; then chains are pushed at any length */
-	WAITING_MAX = 32,   /* then pushing threads help */
+	HELD_MAX = 32,      /* buffers; then chains are pushed at any length */
+	WAITING_MAX = 32,   /* buffers; then pushing threads help */
 	/* Those that the helper is at, and those that it waits for. */
 	WAITING_CULL = 2 * CULL_BUFFERS_MAX,
 };
@@ -36,7 +36,8 @@ enum lock_holder { HOLDER_NONE, HOLDER_THREAD, HOLDER_HELPER };
  * @added:   numbers from it on are not used yet
  * @helpers: what the helper took last
  * @ticket:  the number after its last chain's, while it is not written; 0: none
- * @waiting: full buffers in all chains, the threads' included
+ * @held:    full buffers in the threads' own chains, not pushed yet
+ * @waiting: full buffers in chains pushed and not written
  * @unwritten: chains pushed and not written, by the lowest bit of their piece
  * @turn:    counts pushes
  *
@@ -51,6 +52,7 @@ static struct {
 	atomic_uint added;
 	struct batch helpers;
 	atomic_uint ticket;
+	atomic_int held;
 	atomic_int waiting;
 	atomic_int unwritten[2];
 	atomic_uint turn;
@@ -111,12 +113,16 @@ static bool is_gathering(void)
 	return cull_stamps && helper_is_known();
 }
 
+/*
+ * Long chains make chunks that cost less and are smaller; so chains are not cut
+ * short while the helper is behind, only where many threads hold some.
+ */
 bool queue_is_due(const struct chain *chain)
 {
-	int waiting = atomic_fetch_add(&queue.waiting, 1) + 1;
+	int held = atomic_fetch_add(&queue.held, 1) + 1;
 
-	return chain->count >= CHAIN_MAX || waiting > WAITING_EARLY ||
-	       pool_is_scarce || is_gathering();
+	return chain->count >= CHAIN_MAX || held > HELD_MAX || pool_is_scarce ||
+	       is_gathering();
 }
 
 /* Safety: lock held.  Puts the oldest chains into @ret.  Return: whether these
@@ -244,6 +250,8 @@ void queue_push(struct chain *chain)
 	if (!chain->count)
 		return;
 	atomic_fetch_add(&queue.unwritten[chain_piece(chain) & 1], 1);
+	atomic_fetch_sub(&queue.held, (int)chain->count);
+	atomic_fetch_add(&queue.waiting, (int)chain->count);
 	while (!enqueue(chain))
 		work(CHAIN_MAX);
 	*chain = (struct chain){0};

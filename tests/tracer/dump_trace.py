@@ -594,6 +594,7 @@ class Trace:
         self.damaged = 0
         self.aside, self.batches = {}, []
         self.seen = set()
+        self.buffer_counts = {}  # of each thread's chunks
         self.keep_stacks = keep_stacks
         live = None
         if os.path.exists(path + ".live"):
@@ -711,6 +712,7 @@ class Trace:
         self.add_events(events)
 
     def note_buffers(self, thread, sequence, count):
+        self.buffer_counts.setdefault(thread, []).append(count)
         for number in range(sequence, sequence + count):
             if (thread, number) in self.seen:
                 raise FormatError("sequence number twice")

@@ -77,6 +77,19 @@ def handover_order():
     run.done()
 
 
+@test
+def long_chunks_of_threads():
+    """However far behind their writer is."""
+    file = os.path.join(tempfile.mkdtemp(prefix="memprof-test-"), "progress")
+    run = Run(["sequence", file, "3", "30000"], keep_stacks=False)
+    shutil.rmtree(os.path.dirname(file))
+    counts = run.trace.buffer_counts
+    for thread in (2, 3, 4):
+        check(8 in counts[thread] and
+              len([n for n in counts[thread] if n != 8]) <= 1, counts)
+    run.done()
+
+
 def operators(run):
     check_equal(run.stdout, b"caught 1001\n")
     run.clean_order()
