@@ -30,6 +30,12 @@
 			return sign * (a - b);
 		return sign * (a < b ? -1 : a > b ? 1 : 0);
 	};
+	// What a row says at full width stays below it.
+	const is_more = row => row.classList.contains("more");
+	const with_more = row => {
+		const next = row.nextElementSibling;
+		return next && is_more(next) ? [row, next] : [row];
+	};
 	const sort = (table, column) => {
 		const heads = [...table.tHead.rows[0].cells];
 		const head = heads[column];
@@ -40,10 +46,11 @@
 			: numeric ? "descending" : "ascending";
 		const sign = order === "ascending" ? 1 : -1;
 		const body = table.tBodies[0];
-		const rows = [...body.rows].map((row, i) =>
-			({ row, i, key: key(row, column) }));
+		const rows = [...body.rows].filter(row => !is_more(row))
+			.map((row, i) => ({ all: with_more(row), i,
+				key: key(row, column) }));
 		rows.sort((a, b) => compare(a.key, b.key, sign) || a.i - b.i);
-		body.append(...rows.map(entry => entry.row));
+		body.append(...rows.flatMap(entry => entry.all));
 		for (const other of heads)
 			other.setAttribute("aria-sort",
 				other === head ? order : "none");

@@ -224,7 +224,7 @@ static void add_caption(const struct scope *scope, struct figure *figure)
 const struct figure *residency_table(const struct scope *scope)
 {
 	static const struct figure_column columns[] = {
-		{ "name", "Memory", NULL, CELL_TEXT },
+		{ "what", "Memory", NULL, CELL_TEXT },
 		{ "highest", "At the highest sample", "highest_sample",
 		  CELL_BYTES },
 		{ "last", "At the last sample", "last_sample", CELL_BYTES },

@@ -35,6 +35,14 @@ void scope_stacks_done(struct scope_stacks *shown)
 	memset(shown, 0, sizeof(*shown));
 }
 
+/* Return: the ELF virtual address at @pc_key, 0 outside of modules. */
+static uint64_t module_offset(const struct run *run, uint64_t pc_key)
+{
+	const struct module *module = module_map_find(&run->modules, pc_key);
+
+	return module ? PC_KEY_ADDR(pc_key) - module->bias : 0;
+}
+
 /* Return: how many frames of @total there is room for. */
 static size_t frames_take(struct scope_stacks *shown, size_t total)
 {
@@ -71,13 +79,16 @@ static const struct figure_stack *stack_make(const struct scope *scope,
 	for (uint32_t node = stack; node != STACKS_ROOT && at;
 	     node = nodes[node].parent) {
 		uint64_t pc_key = nodes[node].pc_key;
+		uint64_t offset = module_offset(scope->run, pc_key);
 		size_t count;
 		const struct symbol_frame *symbol =
 			symbols_resolve(scope->symbols, pc_key, &count);
 
 		result->truncated |= pc_key == PC_KEY_TRUNCATED;
-		for (size_t i = 0; i < count && at; i++)
+		for (size_t i = 0; i < count && at; i++) {
 			scope_frame_fill(&frames[--at], &symbol[i], pc_key);
+			frames[at].offset = offset;
+		}
 	}
 	return result;
 }

@@ -33,13 +33,16 @@ enum cell_kind {
 	CELL_LINK,    /* .link; a page elsewhere, only its text but in HTML */
 };
 
-/* One function of a stack. @file is NULL if unknown, @module "" if unknown. */
+/* One function of a stack. @file is NULL if unknown, @module "" if unknown.
+   @offset: of @address in the module, as addr2line takes it; only in stacks, 0 if
+   unknown. */
 struct figure_frame {
 	const char *function;
 	const char *module;
 	const char *file;
 	uint32_t line;
 	uint64_t address; /* return address at run time */
+	uint64_t offset;
 	bool is_inlined;  /* into the frame before it (its caller) */
 };
 
@@ -97,6 +100,7 @@ struct figure_scalar {
 	struct cell value;
 };
 
+/* @key: "what" where its texts are words of ours: what a row is about */
 struct figure_column {
 	const char *key;
 	const char *label;

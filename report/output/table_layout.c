@@ -5,6 +5,11 @@
 
 #include "report/output/value.h"
 
+bool table_column_is_prose(const struct figure_column *column)
+{
+	return strcmp(column->key, "what") == 0;
+}
+
 static size_t heading_find(const struct figure_table *table)
 {
 	for (size_t i = 0; i < table->column_count; i++)

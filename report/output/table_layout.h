@@ -42,6 +42,9 @@ struct table_layout {
 	size_t lead;
 };
 
+/* Return: whether texts of @column are words of ours, not names. */
+bool table_column_is_prose(const struct figure_column *column);
+
 /* Lays @table out: as it says, whatever its values are. */
 void table_layout_compute(struct table_layout *ret,
 			  const struct figure_table *table);

@@ -58,6 +58,30 @@
 			.length === 1);
 	};
 
+	// A backtrace has the width of its table's view, and stays with its row.
+	const check_backtraces = () => {
+		const stack = document.querySelector(".more .stack");
+		if (!stack)
+			return;
+		const table = stack.closest("table");
+		const width = stack.closest(".scroll").clientWidth;
+		stack.open = true;
+		expect("backtrace is " + stack.clientWidth + " wide, of " + width,
+			stack.clientWidth > width - 40 &&
+			stack.clientWidth <= width);
+		expect("backtrace wider than its box", [...stack.querySelectorAll(
+			"li")].every(line => line.scrollWidth <= width));
+		const pairs = () => [...table.querySelectorAll(".more")].map(row =>
+			row.previousElementSibling.textContent +
+			row.textContent).sort().join();
+		const before = pairs();
+		const head = table.tHead.querySelector(".num button");
+		head.click();
+		head.click();
+		expect("backtraces leave their rows", pairs() === before);
+		stack.open = false;
+	};
+
 	const check_tabs = () => {
 		const tabs = document.querySelectorAll("[role=tab]");
 		if (tabs.length < 2)
@@ -123,6 +147,7 @@
 		await tick();
 		check_width();
 		check_sorting();
+		check_backtraces();
 		check_tabs();
 		check_theme();
 		check_contrast("light");

@@ -5,24 +5,25 @@
 #include <string.h>
 
 #include "report/figure/definition.h"
+#include "report/output/html/html_stack.h"
 #include "report/output/html/html_value.h"
 #include "report/output/table_layout.h"
 #include "report/output/value.h"
 
-static const char *kind_class(enum cell_kind kind)
+static const char *column_class(const struct figure_column *column)
 {
-	if (kind == CELL_RATIO)
+	if (column->kind == CELL_RATIO)
 		return "num share";
-	if (value_is_numeric(kind))
+	if (value_is_numeric(column->kind))
 		return "num";
-	return kind == CELL_STACK ? "wide" : "words";
+	return table_column_is_prose(column) ? "words prose" : "words";
 }
 
 /* @sort: NULL unless rows are in this column's order. */
 static void column_write(struct html *html, const struct figure_column *column,
 			 const char *sort)
 {
-	html_open(html, "th", kind_class(column->kind));
+	html_open(html, "th", column_class(column));
 	html_attr(html, "scope", "col");
 	if (sort)
 		html_attr(html, "aria-sort", sort);
@@ -70,9 +71,15 @@ static void heading_write(struct html *html, const struct figure_table *table,
 	bool any = false;
 
 	html_open(html, "th",
-		  kind_class(table->columns[layout->heading].kind));
+		  column_class(&table->columns[layout->heading]));
 	html_attr(html, "scope", "row");
-	html_value(html, &row[layout->heading]);
+	if (row[layout->heading].kind == CELL_STACK)
+		html_stack_site(html, row[layout->heading].stack);
+	else if (row[layout->heading].kind == CELL_TEXT &&
+		 table_column_is_prose(&table->columns[layout->heading]))
+		html_text(html, row[layout->heading].text);
+	else
+		html_value(html, &row[layout->heading]);
 	for (size_t i = 0; i < layout->detail_count; i++) {
 		const struct cell *cell = &row[layout->details[i]];
 
@@ -91,17 +98,32 @@ static void heading_write(struct html *html, const struct figure_table *table,
 	html_close(html);
 }
 
+/* A row of its own: backtraces need the width of all columns. */
+static void calls_write(struct html *html, const struct figure_stack *stack,
+			size_t columns)
+{
+	html_open(html, "tr", "more");
+	html_open(html, "td", NULL);
+	html_attr_printf(html, "colspan", "%zu", columns);
+	html_stack_calls(html, stack);
+	html_close(html);
+	html_close(html);
+	html_break(html);
+}
+
 static void row_write(struct html *html, const struct figure_table *table,
 		      const struct table_layout *layout, const struct cell *row)
 {
+	size_t heading = layout->heading;
+
 	html_open(html, "tr", NULL);
-	if (layout->heading != TABLE_NO_COLUMN)
+	if (heading != TABLE_NO_COLUMN)
 		heading_write(html, table, layout, row);
 	for (size_t i = 0; i < layout->count; i++) {
 		const struct cell *cell = &row[layout->order[i]];
 
 		html_open(html, "td",
-			  kind_class(table->columns[layout->order[i]].kind));
+			  column_class(&table->columns[layout->order[i]]));
 		if (cell->kind == CELL_RATIO)
 			share_attr(html, cell->number);
 		html_value(html, cell);
@@ -109,6 +131,9 @@ static void row_write(struct html *html, const struct figure_table *table,
 	}
 	html_close(html);
 	html_break(html);
+	if (heading != TABLE_NO_COLUMN && row[heading].kind == CELL_STACK &&
+	    row[heading].stack->count)
+		calls_write(html, row[heading].stack, 1 + layout->count);
 }
 
 static void rows_write(struct html *html, const struct figure_table *table,

@@ -5,73 +5,8 @@
 #include <string.h>
 
 #include "report/figure/definition.h"
+#include "report/output/html/html_stack.h"
 #include "report/output/value.h"
-
-static void frame_write(struct html *html, const struct figure_frame *frame)
-{
-	html_element(html, "span", "sym", value_frame_name(frame));
-	if (frame->file) {
-		html_text(html, " ");
-		html_open(html, "span", "where");
-		html_text(html, frame->file);
-		if (frame->line) {
-			char line[16];
-
-			snprintf(line, sizeof(line), ":%u", frame->line);
-			html_text(html, line);
-		}
-		html_close(html);
-	} else if (frame->module && *frame->module) {
-		html_text(html, " ");
-		html_element(html, "span", "where", frame->module);
-	}
-	if (frame->is_inlined) {
-		html_text(html, " ");
-		html_element(html, "span", "where", "(inlined)");
-	}
-}
-
-enum { STACK_SUMMARY_FRAMES = 3, STACK_FRAMES_MAX = 100 };
-
-/* The call site and its callers to see, the whole stack to unfold. */
-static void stack_write(struct html *html, const struct figure_stack *stack)
-{
-	size_t shown = 0;
-	char count[48];
-
-	if (!stack->count) {
-		html_element(html, "span", "none", "no stack");
-		return;
-	}
-	html_open(html, "details", "stack");
-	html_open(html, "summary", NULL);
-	for (size_t i = stack->count - stack->plumbing;
-	     i-- > 0 && shown < STACK_SUMMARY_FRAMES; shown++) {
-		html_text(html, shown ? " \xe2\x86\x90 " : "");
-		html_element(html, "span", "sym",
-			     value_frame_name(&stack->frames[i]));
-	}
-	snprintf(count, sizeof(count), " %zu %s", stack->count,
-		 stack->count == 1 ? "frame" : "frames");
-	html_element(html, "span", "where", count);
-	html_close(html);
-	html_open(html, "ol", NULL);
-	for (size_t i = stack->count;
-	     i-- > 0 && stack->count - i <= STACK_FRAMES_MAX;) {
-		html_open(html, "li", NULL);
-		frame_write(html, &stack->frames[i]);
-		html_close(html);
-	}
-	if (stack->count > STACK_FRAMES_MAX) {
-		snprintf(count, sizeof(count), "%zu more outwards",
-			 stack->count - STACK_FRAMES_MAX);
-		html_element(html, "li", "none", count);
-	} else if (stack->truncated) {
-		html_element(html, "li", "none", "outer frames are missing");
-	}
-	html_close(html);
-	html_close(html);
-}
 
 static void number_write(struct html *html, const struct cell *cell)
 {
@@ -124,7 +59,8 @@ void html_value(struct html *html, const struct cell *cell)
 		html_close(html);
 		break;
 	case CELL_STACK:
-		stack_write(html, cell->stack);
+		html_stack_site(html, cell->stack);
+		html_stack_calls(html, cell->stack);
 		break;
 	case CELL_LINK:
 		html_open(html, "a", NULL);
