@@ -124,6 +124,7 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 	const struct scope *scope = &pipeline->scope;
 	const struct figure *tops[SITE_COST_COUNT];
 	const struct figure *children[9];
+	struct sites_unnamed unnamed;
 	struct sites *sites = sites_compute(scope);
 	struct figure *document;
 
@@ -132,6 +133,11 @@ static const struct figure *summary_document(struct artifacts *artifacts)
 	children[0] = keep(artifacts, summary_head(scope));
 	children[1] = keep(artifacts, completeness_notes(scope));
 	children[2] = keep(artifacts, sites_symbol_quality(sites, scope));
+	if (!sites_unnamed(sites, scope, &unnamed))
+		artifacts->failed = true;
+	if (unnamed.note)
+		keep(artifacts, unnamed.note);
+	pipeline->unnamed = unnamed.line;
 	for (int cost = 0; cost < SITE_COST_COUNT; cost++) {
 		const char *name = site_cost_name(cost);
 

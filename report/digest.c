@@ -275,6 +275,13 @@ void digest_rebuilt(const struct pipeline *pipeline, FILE *out)
 			pipeline->run.trace_path, text);
 }
 
+void digest_unnamed(const struct pipeline *pipeline, FILE *out)
+{
+	if (pipeline->unnamed)
+		fprintf(out, "memprof-report: %s: %s\n",
+			pipeline->run.trace_path, pipeline->unnamed);
+}
+
 void digest_symbols(const struct pipeline *pipeline, FILE *out)
 {
 	size_t count;

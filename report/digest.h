@@ -24,6 +24,10 @@ void digest_warn(const struct pipeline *pipeline, FILE *out);
    After what was to be written. */
 void digest_rebuilt(const struct pipeline *pipeline, FILE *out);
 
+/* How much has no function name, in one line, where it is much.  After the report
+   was written. */
+void digest_unnamed(const struct pipeline *pipeline, FILE *out);
+
 /* --verbose: modules whose symbols could not be read well, and why. */
 void digest_symbols(const struct pipeline *pipeline, FILE *out);
 

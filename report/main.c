@@ -225,6 +225,8 @@ static int report_run(const struct cli *cli, const struct spec *spec,
 	if (status == 0 &&
 	    (cli->mode == CLI_REPORT || cli->mode == CLI_VIEW))
 		digest_rebuilt(&pipeline, stderr);
+	if (status == 0 && cli->mode == CLI_REPORT && !family && !cli->quiet)
+		digest_unnamed(&pipeline, stderr);
 	if (status == 0 && cli->verbose)
 		digest_symbols(&pipeline, stderr);
 	/* Whoever was refused memory: a report without it is another one.  Not so

@@ -31,6 +31,8 @@ struct view;
  * @spec:    borrowed; views[i] belongs to spec->views[i]
  * @figures: arena of all figures
  * @is_only: no other run is reported
+ * @unnamed: once the report is written, a line on call sites without a name;
+ *           NULL if they are few
  * @jobs:    how many threads there may be
  */
 struct pipeline {
@@ -54,6 +56,7 @@ struct pipeline {
 	struct scope scope;
 	struct scope_stacks shown;
 	struct merged merged;
+	const char *unnamed;
 };
 
 /**

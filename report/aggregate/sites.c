@@ -7,27 +7,12 @@
 
 #include "report/aggregate/scope.h"
 #include "report/aggregate/site_frame.h"
+#include "report/aggregate/sites_data.h"
 #include "report/core/units.h"
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
 #include "report/event/stacks.h"
 #include "report/symbol/symbol.h"
-
-struct site {
-	const struct symbol_frame *frame;
-	uint64_t cost[SITE_COST_COUNT];
-	uint64_t groups;
-};
-
-struct sites {
-	struct {
-		struct site *items; /* by frame id; frame NULL where none */
-		size_t count;
-		size_t capacity;
-	} rows;
-	struct site total;
-	uint64_t quality_bytes[SYMBOL_QUALITY_COUNT];
-};
 
 enum { SITE_COLUMNS = 10 };
 
@@ -143,7 +128,7 @@ static const struct figure_column *site_columns(const struct scope *scope,
 						enum site_cost cost)
 {
 	const struct figure_column columns[SITE_COLUMNS] = {
-		{ "function", "Function", "call_site", CELL_TEXT },
+		{ "function", "Call site", "call_site", CELL_TEXT },
 		{ "location", "Location", NULL, CELL_TEXT },
 		{ "module", "Module", NULL, CELL_TEXT },
 		{ "peak_bytes", "At the peak", "peak_share", CELL_BYTES },

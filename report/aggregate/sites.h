@@ -7,6 +7,7 @@
 #ifndef REPORT_AGGREGATE_SITES_H
 #define REPORT_AGGREGATE_SITES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@ struct sites;
  * sites_compute() - sum all groups by their innermost frame
  *
  * The innermost frame that is not part of an allocator, of a standard library's
- * containers or a well-known wrapper (the list is in sites.c); where all are,
+ * containers or a well-known wrapper (the list is in site_frame.c); where all are,
  * the innermost.  Frames with equal function, file, line and module are one
  * call site.
  *
@@ -54,5 +55,21 @@ const struct figure *sites_top(const struct sites *sites,
    allocated them. */
 const struct figure *sites_symbol_quality(const struct sites *sites,
 					  const struct scope *scope);
+
+/**
+ * struct sites_unnamed - what is said of call sites without a function name
+ * @note: NOTE, which says what would help; NULL if all have one.  A warning
+ *        called "unnamed", or "unnamed_few" where few bytes are theirs
+ * @line: the short form, for a terminal; NULL where few bytes are theirs
+ */
+struct sites_unnamed {
+	const struct figure *note;
+	const char *line;
+};
+
+/* Those in modules that debug symbols could name.  Return: whether there was memory
+   enough for @ret. */
+bool sites_unnamed(const struct sites *sites, const struct scope *scope,
+		   struct sites_unnamed *ret);
 
 #endif /* REPORT_AGGREGATE_SITES_H */

@@ -35,9 +35,10 @@ static bool path_print(char path[static PATH_MAX], const char *format, ...)
 	return len > 0 && len < PATH_MAX;
 }
 
-/* "DIR/.build-id/xx/yyyy.debug" */
+/* "DIR/.build-id/xx/yyyy.debug"; @is_cache: "DIR/xxyyyy/debuginfo", as debuginfod's
+   clients keep what they fetched. */
 static bool path_by_build_id(char path[static PATH_MAX], const char *dir,
-			     const uint8_t *id, size_t id_len)
+			     const uint8_t *id, size_t id_len, bool is_cache)
 {
 	char digits[2 * BUILD_ID_MAX + 1];
 
@@ -45,8 +46,9 @@ static bool path_by_build_id(char path[static PATH_MAX], const char *dir,
 		return false;
 	for (size_t i = 0; i < id_len; i++)
 		snprintf(digits + 2 * i, 3, "%02x", id[i]);
-	return path_print(path, "%s/.build-id/%.2s/%s.debug", dir, digits,
-			  digits + 2);
+	return is_cache ? path_print(path, "%s/%s/debuginfo", dir, digits)
+			: path_print(path, "%s/.build-id/%.2s/%s.debug", dir,
+				     digits, digits + 2);
 }
 
 /* The build ID that a file must have; NULL if nobody knows. */
@@ -101,13 +103,14 @@ static bool try_file(struct debug_search *search, const char *path,
 	return false;
 }
 
-static bool try_build_id(struct debug_search *search, const char *dir)
+static bool try_build_id(struct debug_search *search, const char *dir,
+			 bool is_cache)
 {
 	char path[PATH_MAX];
 	size_t id_len;
 	const uint8_t *id = wanted_id(search, &id_len);
 
-	return id && path_by_build_id(path, dir, id, id_len) &&
+	return id && path_by_build_id(path, dir, id, id_len, is_cache) &&
 	       try_file(search, path, NULL);
 }
 
@@ -121,7 +124,8 @@ bool debug_search_user(struct debug_search *search)
 	for (size_t i = 0; i < search->dir_count; i++) {
 		const char *dir = search->dirs[i];
 
-		if (try_build_id(search, dir) ||
+		if (try_build_id(search, dir, false) ||
+		    try_build_id(search, dir, true) ||
 		    (path_print(path, "%s/%s.debug", dir, name) &&
 		     try_file(search, path, NULL)) ||
 		    (path_print(path, "%s/%s.debug", dir, base) &&
@@ -168,7 +172,7 @@ bool debug_search_system(struct debug_search *search)
 	const char *name;
 	uint32_t sum;
 
-	if (try_build_id(search, SYSTEM_DEBUG_DIR))
+	if (try_build_id(search, SYSTEM_DEBUG_DIR, false))
 		return true;
 	if (!search->main)
 		return false;
@@ -200,7 +204,9 @@ static struct elf_file *try_alt_in(const char *dir, const char *name,
 	struct elf_file *file = NULL;
 	char path[PATH_MAX];
 
-	if (path_by_build_id(path, dir, id, id_len))
+	if (path_by_build_id(path, dir, id, id_len, false))
+		file = try_alt(path, id, id_len);
+	if (!file && path_by_build_id(path, dir, id, id_len, true))
 		file = try_alt(path, id, id_len);
 	if (!file && below && path_print(path, "%s%s", dir, below))
 		file = try_alt(path, id, id_len);

@@ -65,8 +65,9 @@ struct symbol_module_status {
  * symbols_new() - nothing is opened before an address asks for it
  * @modules:   borrowed
  * @debug_dirs: @debug_dir_count directories, searched before the system's
- *             (DIR/.build-id/xx/….debug, DIR/PATH.debug, DIR/BASENAME.debug,
- *             DIR/BASENAME, DIR/PATH); borrowed
+ *             (DIR/.build-id/xx/….debug, DIR/BUILD-ID/debuginfo,
+ *             DIR/PATH.debug, DIR/BASENAME.debug, DIR/BASENAME, DIR/PATH);
+ *             borrowed
  *
  * Return: owned by the caller, NULL when out of memory.
  */

@@ -484,6 +484,8 @@ order = dsc" >"$work/order.ini"
 			-o order t.dat; sed -n '/Top groups/,\$p' order/report.md |
 			grep '^| '| head -n 4"
 	done
+	# What has no names is said once, and what would help.
+	status 0 "test \"\$(grep -c 'debuginfod-find' order/report.md)\" = 1"
 	# A tree on the page needs no flamegraph.svg, and why there is none is told.
 	printf '[report]\npages = html\n[view v]\nartifacts = tree\n' >"$work/page.ini"
 	status 0 "memprof-report --quiet --spec page.ini -o page t.dat &&

@@ -474,6 +474,10 @@ static void figures_fill(struct arena *arena, enum sample_kind kind,
 
 	figures[n++] = head_make(arena, kind);
 	figures[n++] = completeness_make(arena, kind);
+	figures[n++] = note_make(arena, "unnamed", FIGURE_WARNING,
+				 "3 of 4 call sites have no function name: "
+				 "libx.so (build ID "
+				 "289ee39f8c07bd4fa48102dfeeb7e6f9c76158b4)");
 	figures[n++] = top_make(arena, "top.peak", "Peak", 3, rows);
 	figures[n++] = top_make(arena, "top.leaked", "Leaked", 4, rows / 3);
 	figures[n++] = top_make(arena, "top.allocated", "Allocated", 5, rows);

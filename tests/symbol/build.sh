@@ -60,6 +60,8 @@ part_files() {
 	sub=$(printf %.2s "$id")
 	mkdir -p byid/.build-id/"$sub" byname bylink/.debug badlink bypath
 	cp full.debug byid/.build-id/"$sub/${id#"$sub"}.debug"
+	mkdir -p "bycache/$id"
+	cp full.debug "bycache/$id/debuginfo"
 	cp full.debug byname/stripped.so.debug
 	mkdir -p "bypath$dir" && cp full.debug "bypath$dir/stripped.so.debug"
 	gcc -O2 -g -shared -fPIC -DLIBRARY -DOTHER "$src/chain.c" \

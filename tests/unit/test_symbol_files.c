@@ -126,24 +126,36 @@ static void check_user_dir(const char *dir, const char *file)
 
 static void test_user_dirs(void **state)
 {
-	struct subject subject;
 	char path[600];
 
 	(void)state;
 	check_user_dir("byname", "stripped.so.debug");
 	snprintf(path, sizeof(path), "%s/stripped.so.debug", fixture_dir + 1);
 	check_user_dir("bypath", path);
+}
 
-	/* By build ID, for which the module itself need not be there. */
+/* By build ID, for which the module itself need not be there. */
+static void check_build_id_dir(const char *dir, const char *name)
+{
+	struct subject subject;
+	char path[600];
+
 	subject_open(&subject, "gone.so", "full.so",
-		     (const char *[]){fixture_path("byid")}, 1);
+		     (const char *[]){fixture_path(dir)}, 1);
 	subject_frames(&subject, fixture_symbol("full.so", "mark_inner"),
 		       &(size_t){0});
 	snprintf(path, sizeof(path), "%s",
 		 subject_status(&subject)->debug_path);
-	assert_non_null(strstr(path, "/byid/.build-id/"));
+	assert_non_null(strstr(path, name));
 	assert_full(&subject, fixture_symbol("full.so", "mark_inner"), path);
 	subject_close(&subject);
+}
+
+static void test_build_id_dirs(void **state)
+{
+	(void)state;
+	check_build_id_dir("byid", "/byid/.build-id/");
+	check_build_id_dir("bycache", "/debuginfo");
 }
 
 /* A file that merely has the right name is not believed. */
@@ -275,6 +287,7 @@ int main(void)
 	    cmocka_unit_test(test_stripped),
 	    cmocka_unit_test(test_minidebug),
 	    cmocka_unit_test(test_user_dirs),
+	    cmocka_unit_test(test_build_id_dirs),
 	    cmocka_unit_test(test_user_dir_of_other_build),
 	    cmocka_unit_test(test_debug_link),
 	    cmocka_unit_test(test_rebuilt),
