@@ -124,6 +124,20 @@ static bool add_curve(struct figure_series *series,
 	return curve->values;
 }
 
+/* What the chart is of, as the curve in the chart of live bytes is of more. */
+static const char *series_caption(const struct scope *scope)
+{
+	char count[UNITS_TEXT_SIZE];
+
+	units_format_count(count, sizeof(count), scope->run->memory_count);
+	return arena_printf(scope->arena,
+			    "%s sample%s of the kernel's list of mappings "
+			    "(/proc/PID/smaps), each held until the next; the "
+			    "curve in Memory over time is of more samples and "
+			    "shows peaks that are not here",
+			    count, scope->run->memory_count == 1 ? "" : "s");
+}
+
 const struct figure *residency_series(const struct scope *scope)
 {
 	static const struct kind all = { RUN_MEMORY_COUNT, "resident",
@@ -148,7 +162,8 @@ const struct figure *residency_series(const struct scope *scope)
 		figure->caption = "The trace holds no sample of memory";
 		return figure;
 	}
-	if (!add_curve(&figure->series, curves, scope, &all))
+	figure->caption = series_caption(scope);
+	if (!figure->caption || !add_curve(&figure->series, curves, scope, &all))
 		return NULL;
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (is_drawn(scope->run, kinds[i].kind) &&
@@ -324,10 +339,10 @@ static size_t join(struct row *rows, size_t count)
 }
 
 static const struct figure_column mapping_columns[] = {
-	{ "resident", "Resident", "highest_sample", CELL_BYTES },
-	{ "resident_last", "At the last", "last_sample", CELL_BYTES },
-	{ "kind", "Kind", NULL, CELL_TEXT },
 	{ "name", "Path", NULL, CELL_TEXT },
+	{ "resident", "Resident", "highest_sample", CELL_BYTES },
+	{ "resident_last", "At the last sample", "last_sample", CELL_BYTES },
+	{ "kind", "Kind", NULL, CELL_TEXT },
 	{ "mappings", "Mappings", NULL, CELL_COUNT },
 	{ "size", "Address space", NULL, CELL_BYTES },
 	{ "anonymous", "Anonymous", "anonymous", CELL_BYTES },
@@ -336,15 +351,17 @@ static const struct figure_column mapping_columns[] = {
 	{ "swapped", "Swapped out", NULL, CELL_BYTES },
 };
 
-static void add_row(struct table_maker *table, const struct row *row)
+/* @unnamed: what is said of memory that has no path */
+static void add_row(struct table_maker *table, const struct row *row,
+		    const char *unnamed)
 {
 	const struct run_mapping *mapping = any(row);
 
 	table_row(table);
+	table_add(table, cell_text(*mapping->name ? mapping->name : unnamed));
 	table_add(table, cell_bytes(resident(row->highest)));
 	table_add(table, cell_bytes(resident(row->last)));
 	table_add(table, cell_text(kind_key(mapping->kind)));
-	table_add(table, cell_text(mapping->name));
 	table_add(table, cell_count(mapping->mappings));
 	table_add(table, cell_bytes(mapping->size));
 	table_add(table, cell_bytes(mapping->anonymous));
@@ -422,7 +439,7 @@ const struct figure *residency_mappings(const struct scope *scope,
 	table_init(&table, mapping_columns,
 		   sizeof(mapping_columns) / sizeof(mapping_columns[0]));
 	for (size_t i = 0; i < count && i < limit; i++)
-		add_row(&table, &rows[i]);
+		add_row(&table, &rows[i], limit < SIZE_MAX ? "(no file)" : "");
 	figure = table_finish(&table, scope, "mappings", "Mappings");
 	if (!figure)
 		return NULL;

@@ -221,6 +221,10 @@ const struct figure *timeline_of_run(const struct scope *scope)
 		return NULL;
 	figure->id = "timeline";
 	figure->title = "Memory over time";
+	if (totals->peak_rss || scope->run->memory_count)
+		figure->caption = "Live bytes and blocks are of every event; "
+				  "resident memory is of samples that the "
+				  "tracer took on the way";
 	return figure;
 }
 

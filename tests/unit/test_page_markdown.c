@@ -266,17 +266,19 @@ static void test_large_pages_are_cut(void **state)
 }
 
 /* A way of @depth nodes of 100 bytes, then @leaves of @leaf_bytes each. */
-static void tree_gives(unsigned depth, unsigned leaves, uint64_t leaf_bytes,
-		       const char *expected_end)
+static char *tree_text(struct sink *out, unsigned depth, unsigned leaves,
+		       uint64_t leaf_bytes)
 {
-	static const struct figure_frame frame = { .function = "f" };
+	static const struct figure_frame frames[] = {
+		{ .function = "f" }, { .function = "main" }, { .function = "g" },
+	};
 	struct figure_node nodes[64] = { 0 };
 	struct figure_tree tree = { .nodes = nodes };
-	struct sink out;
 
 	for (unsigned i = 0; i < depth + leaves; i++)
 		nodes[i] = (struct figure_node){
-			.frame = i ? &frame : NULL,
+			.frame = i ? &frames[i < 2 ? 0 : i < depth ? 1 : 2]
+				   : NULL,
 			.total_bytes = i < depth ? 100 : leaf_bytes,
 			.first_child = i < depth && i + 1 < depth + leaves
 					       ? i + 1
@@ -286,9 +288,18 @@ static void tree_gives(unsigned depth, unsigned leaves, uint64_t leaf_bytes,
 						: FIGURE_NO_NODE,
 		};
 	tree.node_count = depth + leaves;
-	sink_init_memory(&out);
-	markdown_tree(&out, &tree, 80);
-	assert_string_equal(strstr(out.data, "\n```\n") + strlen("\n```\n"),
+	sink_init_memory(out);
+	markdown_tree(out, &tree, 80);
+	return out->data;
+}
+
+static void tree_gives(unsigned depth, unsigned leaves, uint64_t leaf_bytes,
+		       const char *expected_end)
+{
+	struct sink out;
+	const char *text = tree_text(&out, depth, leaves, leaf_bytes);
+
+	assert_string_equal(strstr(text, "\n```\n") + strlen("\n```\n"),
 			    expected_end);
 	sink_done(&out);
 }
@@ -298,13 +309,39 @@ static void test_trees_say_what_is_left_out(void **state)
 	(void)state;
 	tree_gives(1, 0, 0, "");
 	tree_gives(2, 3, 2, "");
-	tree_gives(16, 0, 0, "");
+	tree_gives(40, 14, 2, "");
 	tree_gives(2, 3, 1,
 		   "\nLeft out: functions below 2 % of the total.\n");
 	tree_gives(1, 16, 2, "\nLeft out: all after 16 lines.\n");
-	tree_gives(15, 2, 1,
-		   "\nLeft out: functions below 2 % of the total.\n");
-	tree_gives(17, 0, 0, "\nLeft out: all after 16 lines.\n");
+	tree_gives(40, 15, 2, "\nLeft out: all after 16 lines.\n");
+}
+
+/* What only calls the next function takes no line of its own. */
+static void test_ways_down_are_one_line(void **state)
+{
+	struct sink out;
+
+	(void)state;
+	assert_string_equal(tree_text(&out, 2, 1, 50),
+			    "```text\n"
+			    "     100 B   100 %  all\n"
+			    "     100 B   100 %    f\n"
+			    "      50 B  50.0 %      g\n"
+			    "```\n");
+	sink_done(&out);
+	assert_string_equal(tree_text(&out, 3, 1, 97),
+			    "```text\n"
+			    "     100 B   100 %  all\n"
+			    "     100 B   100 %    f > main\n"
+			    "      97 B  97.0 %      g\n"
+			    "```\n");
+	sink_done(&out);
+	assert_string_equal(tree_text(&out, 4, 1, 98),
+			    "```text\n"
+			    "     100 B   100 %  all\n"
+			    "     100 B   100 %    f > 2 frames > g\n"
+			    "```\n");
+	sink_done(&out);
 }
 
 int main(void)
@@ -318,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_large_pages_are_cut),
 		cmocka_unit_test(test_trees_say_what_is_left_out),
+		cmocka_unit_test(test_ways_down_are_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.md: the report as GitHub renders Markdown, short enough for a comment
- * on a merge request (65,536 letters there).  Where it would be too long, all
- * tables and names are cut shorter until it fits.
+ * report.md: the report as GitHub renders Markdown, short enough to be read, and
+ * for a comment on a merge request (65,536 letters there).  Where it would be too
+ * long, all tables and names are cut shorter until it fits.
  */
 #include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "report/core/diag.h"
 #include "report/core/sink.h"
@@ -15,17 +17,38 @@
 #include "report/output/page_data.h"
 #include "report/template/file.h"
 
-enum { MARKDOWN_BYTES_MAX = 60 * 1000 };
+enum { MARKDOWN_BYTES_MAX = 25 * 1000 };
 
 /* Tried in this order; the last is used even when the page stays too long. */
 static const struct markdown_limits limit_steps[] = {
-	{ 20, 100 }, { 12, 80 }, { 8, 60 }, { 5, 50 }, { 3, 40 },
+	{ 10, 80 }, { 8, 60 }, { 5, 50 }, { 3, 40 },
 };
 
+/* @is_used: by number of the definition, whether the page has its term so far */
 struct markdown {
 	struct page_data data;
 	const struct markdown_limits *limits;
+	bool *is_used;
 };
+
+static void term_use(const struct markdown *markdown, const char *id)
+{
+	const struct definition *found = definition_find(id);
+
+	if (found)
+		markdown->is_used[found - definitions] = true;
+}
+
+static void terms_use(const struct markdown *markdown,
+		      const struct figure *figure)
+{
+	if (figure->kind == FIGURE_TABLE)
+		for (size_t i = 0; i < figure->table.column_count; i++)
+			term_use(markdown, figure->table.columns[i].definition);
+	if (figure->kind == FIGURE_SCALARS)
+		for (size_t i = 0; i < figure->scalar_count; i++)
+			term_use(markdown, figure->scalars[i].definition);
+}
 
 static int draw_figure(void *context, const struct figure *figure,
 		       struct sink *out, struct diag *diag)
@@ -33,6 +56,7 @@ static int draw_figure(void *context, const struct figure *figure,
 	const struct markdown *markdown = context;
 
 	(void)diag;
+	terms_use(markdown, figure);
 	markdown_figure(out, figure, &markdown->data, markdown->limits);
 	return 0;
 }
@@ -72,9 +96,12 @@ static void all_links_write(struct sink *out, const struct page_data *data)
 	}
 }
 
-static void definitions_write(struct sink *out)
+/* Of the terms above. */
+static void definitions_write(struct sink *out, const struct markdown *markdown)
 {
 	for (size_t i = 0; i < definition_count; i++) {
+		if (!markdown->is_used[i])
+			continue;
 		sink_puts(out, "- **");
 		markdown_text(out, definitions[i].term);
 		sink_puts(out, "**: ");
@@ -95,7 +122,7 @@ static int draw_block(void *context, const char *name, struct sink *out,
 		return TEMPLATE_E_NO_BLOCK;
 	case PAGE_BLOCK_DEFINITIONS:
 		if (out)
-			definitions_write(out);
+			definitions_write(out, markdown);
 		break;
 	case PAGE_BLOCK_LINKS:
 		if (out)
@@ -115,6 +142,8 @@ static int draw_tiles(void *context, const struct figure_scalar *const *scalars,
 	const struct markdown *markdown = context;
 
 	(void)diag;
+	for (size_t i = 0; i < count; i++)
+		term_use(markdown, scalars[i]->definition);
 	markdown_tiles(out, scalars, count, markdown->limits);
 	return 0;
 }
@@ -187,10 +216,16 @@ static int markdown_render(const struct page *page, struct sink *out,
 	struct sink text;
 	int error = page_data_init(&markdown.data, page, diag);
 
+	markdown.is_used = arena_array(&markdown.data.arena, definition_count,
+				       sizeof(*markdown.is_used));
+	if (!error && !markdown.is_used)
+		error = -ENOMEM;
 	for (size_t i = 0; i < steps && !error; i++) {
 		bool last = i + 1 == steps;
 
 		markdown.limits = &limit_steps[i];
+		memset(markdown.is_used, 0,
+		       definition_count * sizeof(*markdown.is_used));
 		sink_init_memory(&text);
 		error = render_with(&markdown, &text, diag);
 		last = last || text.len <= MARKDOWN_BYTES_MAX;

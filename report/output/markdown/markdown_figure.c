@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/output/markdown/markdown_figure.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/core/sink.h"
+#include "report/core/text.h"
 #include "report/output/markdown/markdown_text.h"
 #include "report/output/markdown/markdown_tree.h"
 #include "report/output/page_data.h"
@@ -13,7 +15,22 @@
 #include "report/output/value.h"
 
 /* The call site and its callers say most. */
-enum { STACK_FRAMES_MAX = 3 };
+enum { STACK_FRAMES_MAX = 3, FRAME_PLACE_SIZE = 256 };
+
+static void frame_write(struct sink *out, const struct figure_frame *frame,
+			size_t letters)
+{
+	char place[FRAME_PLACE_SIZE];
+
+	markdown_code(out, value_frame_name(frame), letters);
+	if (!frame->file)
+		return;
+	snprintf(place, sizeof(place), "%s:%" PRIu32,
+		 text_basename(frame->file), frame->line);
+	sink_puts(out, " (");
+	markdown_code(out, place, letters);
+	sink_puts(out, ")");
+}
 
 static void stack_write(struct sink *out, const struct figure_stack *stack,
 			const struct markdown_limits *limits)
@@ -21,10 +38,10 @@ static void stack_write(struct sink *out, const struct figure_stack *stack,
 	size_t count = stack->count - stack->plumbing;
 	size_t shown = 0;
 
-	for (size_t i = count; i-- > 0 && shown < STACK_FRAMES_MAX;) {
-		sink_puts(out, shown++ ? " \xe2\x86\x90 " : "");
-		markdown_code(out, value_frame_name(&stack->frames[i]),
-			      limits->letters);
+	for (size_t i = count; i-- > 0 && shown < STACK_FRAMES_MAX; shown++) {
+		sink_puts(out, shown ? " \xe2\x86\x90 " : "");
+		frame_write(out, &stack->frames[i],
+			    shown ? limits->letters / 2 : limits->letters);
 	}
 	if (count > shown)
 		sink_printf(out, " \xe2\x86\x90 %zu more", count - shown);
@@ -104,8 +121,6 @@ static size_t columns_order(const struct table_layout *layout, size_t *ret)
 		ret[count++] = layout->order[next++];
 	if (layout->heading != TABLE_NO_COLUMN)
 		ret[count++] = layout->heading;
-	for (size_t i = 0; i < layout->detail_count; i++)
-		ret[count++] = layout->details[i];
 	while (next < layout->count)
 		ret[count++] = layout->order[next++];
 	return count;
@@ -122,23 +137,65 @@ static bool is_empty_class(const struct figure_table *table,
 	return table->is_histogram;
 }
 
-static void row_write(struct sink *out, const struct cell *cells,
-		      const size_t *order, size_t columns,
-		      const struct markdown_limits *limits)
+/* Where a function is, in its cell: "(`…/src/a.c:12`)", else its module unless
+   the name says it. */
+static void detail_write(struct sink *out, const struct table_layout *layout,
+			 const struct cell *cells,
+			 const struct markdown_limits *limits)
+{
+	for (size_t i = 0; i < layout->detail_count; i++) {
+		const struct cell *cell = &cells[layout->details[i]];
+		size_t len;
+
+		if (cell->kind != CELL_TEXT || !*cell->text)
+			continue;
+		len = strlen(cell->text);
+		if (strncmp(cells[layout->heading].text, cell->text, len) == 0)
+			return;
+		sink_puts(out, " (");
+		if (len > limits->letters)
+			markdown_code(out, text_basename(cell->text),
+				      limits->letters);
+		else
+			markdown_code(out, cell->text, limits->letters);
+		sink_puts(out, ")");
+		return;
+	}
+}
+
+static void row_write(struct sink *out, const struct figure_table *table,
+		      const struct table_layout *layout,
+		      const struct cell *cells, const size_t *order,
+		      size_t columns, const struct markdown_limits *limits)
 {
 	sink_puts(out, "|");
 	for (size_t i = 0; i < columns; i++) {
+		const struct figure_column *column = &table->columns[order[i]];
+
 		sink_puts(out, " ");
-		cell_write(out, &cells[order[i]], true, limits);
+		if (cells[order[i]].kind == CELL_TEXT &&
+		    table_column_is_prose(column))
+			markdown_text(out, cells[order[i]].text);
+		else
+			cell_write(out, &cells[order[i]], true, limits);
+		if (order[i] == layout->heading &&
+		    cells[order[i]].kind == CELL_TEXT)
+			detail_write(out, layout, cells, limits);
 		sink_puts(out, " |");
 	}
 	sink_puts(out, "\n");
 }
 
+/* Return: whether rows are what we choose to say, few and in an order of ours. */
+static bool is_listed_whole(const struct figure_table *table)
+{
+	return table->column_count && table_column_is_prose(table->columns);
+}
+
 static void table_write(struct sink *out, const struct figure_table *table,
 			const struct markdown_limits *limits)
 {
-	size_t order[TABLE_COLUMNS_MAX + TABLE_DETAILS_MAX + 1];
+	size_t order[TABLE_COLUMNS_MAX + 1];
 	struct table_layout layout;
 	size_t rows = table->row_count;
 	size_t columns;
@@ -147,7 +204,8 @@ static void table_write(struct sink *out, const struct figure_table *table,
 	columns = table->is_histogram ? histogram_order(table, order)
 				      : columns_order(&layout, order);
 	/* The last class may be the one that holds most. */
-	if (!table->is_histogram && rows > limits->rows)
+	if (!table->is_histogram && !is_listed_whole(table) &&
+	    rows > limits->rows)
 		rows = limits->rows;
 	sink_puts(out, "|");
 	for (size_t i = 0; i < columns; i++) {
@@ -166,7 +224,8 @@ static void table_write(struct sink *out, const struct figure_table *table,
 			&table->cells[row * table->column_count];
 
 		if (!is_empty_class(table, cells))
-			row_write(out, cells, order, columns, limits);
+			row_write(out, table, &layout, cells, order, columns,
+				  limits);
 	}
 	if (rows < table->row_count)
 		sink_printf(out, "\nThe first %zu of %zu rows.\n", rows,

@@ -15,6 +15,9 @@ enum { TREE_LINES_MAX = 16, SERIES_BARS = 60 };
 /* Nodes below this share of the whole are left out. */
 static const double tree_share_min = 0.02;
 
+/* A function that gets this much of its caller's shares its line. */
+static const double chain_share = 0.98;
+
 static uint64_t node_cost(const struct figure_tree *tree, uint32_t node)
 {
 	return tree->by_count ? tree->nodes[node].total_count
@@ -31,15 +34,51 @@ static void cut_puts(struct sink *out, const char *text, size_t max_letters)
 		    ++letters > max_letters)
 			break;
 	sink_write(out, text, len);
-	sink_puts(out, text[len] ? "\xe2\x80\xa6\n" : "\n");
+	sink_puts(out, text[len] ? "\xe2\x80\xa6" : "");
 }
 
-static void node_write(struct sink *out, const struct figure_tree *tree,
-		       uint32_t number, unsigned depth, size_t max_letters)
+/**
+ * struct tree_row - one line: a function, or a way down from one to another
+ * @first, @last: nodes, the same for a function alone
+ * @between:      how many there are between them
+ */
+struct tree_row {
+	uint32_t first;
+	uint32_t last;
+	unsigned between;
+};
+
+/**
+ * struct tree_way - how far the tree is written
+ * @path: rows from the root to the one to write, which is no deeper than there
+ *         are lines above it
+ * @least: cost below which nodes are left out
+ * @has_small, @has_more: what was left out: for its cost, for the number of lines
+ */
+struct tree_way {
+	const struct figure_tree *tree;
+	struct tree_row path[TREE_LINES_MAX + 1];
+	unsigned depth;
+	double least;
+	bool has_small;
+	bool has_more;
+};
+
+static const char *node_name(const struct figure_tree *tree, uint32_t number)
 {
 	const struct figure_node *node = &tree->nodes[number];
+
+	return node->frame ? value_frame_name(node->frame) : "all";
+}
+
+/* "main", "_start > main", "_start > 2 frames > main". */
+static void row_write(struct sink *out, const struct tree_way *way,
+		      size_t max_letters)
+{
+	const struct figure_tree *tree = way->tree;
+	const struct tree_row *row = &way->path[way->depth];
 	struct cell cost = { .kind = tree->by_count ? CELL_COUNT : CELL_BYTES,
-			     .count = node_cost(tree, number) };
+			     .count = node_cost(tree, row->first) };
 	struct cell share = cell_ratio((double)cost.count /
 				       (double)node_cost(tree, 0));
 	char cost_text[VALUE_TEXT_SIZE];
@@ -47,27 +86,18 @@ static void node_write(struct sink *out, const struct figure_tree *tree,
 
 	value_format(cost_text, sizeof(cost_text), &cost);
 	value_format(share_text, sizeof(share_text), &share);
-	sink_printf(out, "%10s %7s  %*s", cost_text, share_text, (int)depth,
-		    "");
-	cut_puts(out, node->frame ? value_frame_name(node->frame) : "all",
-		 max_letters);
+	sink_printf(out, "%10s %7s  %*s", cost_text, share_text,
+		    2 * (int)way->depth, "");
+	if (row->first != row->last) {
+		cut_puts(out, node_name(tree, row->first), max_letters / 2);
+		if (row->between)
+			sink_printf(out, " > %u frame%s", row->between,
+				    row->between == 1 ? "" : "s");
+		sink_puts(out, " > ");
+	}
+	cut_puts(out, node_name(tree, row->last), max_letters);
+	sink_puts(out, "\n");
 }
-
-/**
- * struct tree_way - how far the tree is written
- * @path: nodes from the root to the one to write, which is no deeper than there
- *         are lines above it
- * @least: cost below which nodes are left out
- * @has_small, @has_more: what was left out: for its cost, for the number of lines
- */
-struct tree_way {
-	const struct figure_tree *tree;
-	uint32_t path[TREE_LINES_MAX + 1];
-	unsigned depth;
-	double least;
-	bool has_small;
-	bool has_more;
-};
 
 /* Whether @node, which may be none, is one to write. */
 static bool is_shown(struct tree_way *way, uint32_t node)
@@ -80,23 +110,42 @@ static bool is_shown(struct tree_way *way, uint32_t node)
 	return false;
 }
 
-/* Goes on to the next node in the order of the text.  Return: false after the
+/* Return: the row that begins with @node: down to where costs divide, as what
+   just calls the next says little. */
+static struct tree_row row_at(struct tree_way *way, uint32_t node)
+{
+	const struct figure_node *nodes = way->tree->nodes;
+	struct tree_row row = { .first = node, .last = node };
+
+	for (;;) {
+		uint32_t next = nodes[row.last].first_child;
+
+		if (node == 0 || next == FIGURE_NO_NODE ||
+		    (double)node_cost(way->tree, next) <
+			    (double)node_cost(way->tree, node) * chain_share)
+			return row;
+		row.between += row.last != row.first;
+		row.last = next;
+	}
+}
+
+/* Goes on to the next row in the order of the text.  Return: false after the
    last. */
 static bool way_next(struct tree_way *way)
 {
 	const struct figure_node *nodes = way->tree->nodes;
-	uint32_t next = nodes[way->path[way->depth]].first_child;
+	uint32_t next = nodes[way->path[way->depth].last].first_child;
 
 	if (is_shown(way, next)) {
-		way->path[++way->depth] = next;
+		way->path[++way->depth] = row_at(way, next);
 		return true;
 	}
 	/* Siblings fall in cost: after a small one all are small. */
 	for (; way->depth > 0; way->depth--) {
-		next = nodes[way->path[way->depth]].next_sibling;
+		next = nodes[way->path[way->depth].first].next_sibling;
 		if (!is_shown(way, next))
 			continue;
-		way->path[way->depth] = next;
+		way->path[way->depth] = row_at(way, next);
 		return true;
 	}
 	return false;
@@ -132,8 +181,7 @@ void markdown_tree(struct sink *out, const struct figure_tree *tree,
 			way.has_more = true;
 			break;
 		}
-		node_write(&text, tree, way.path[way.depth], way.depth,
-			   max_letters);
+		row_write(&text, &way, max_letters);
 	} while (way_next(&way));
 	if (text.error)
 		out->error = text.error;
