@@ -11,12 +11,12 @@
 #include "report/budget.h"
 #include "report/cli.h"
 #include "report/core/diag.h"
-#include "report/core/sink.h"
 #include "report/core/text.h"
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
 #include "report/output/artifact.h"
 #include "report/output/page.h"
+#include "report/output_file.h"
 #include "report/pipeline.h"
 #include "report/spec.h"
 
@@ -301,26 +301,17 @@ static int write_one(const char *directory, const char *name,
 		     const struct page_format *format, const struct page *page,
 		     const struct figure *figure, struct diag *diag)
 {
+	struct output_file out;
 	char path[4096];
-	struct sink sink;
-	int status, done;
-	FILE *file;
+	int status;
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	file = fopen(path, "wbe");
-	if (!file)
-		return diag_set(diag, -errno, path, DIAG_NO_OFFSET,
-				"cannot write: %s", strerror(errno));
-	sink_init_file(&sink, file);
-	status = page ? format->render(page, &sink, diag)
-		      : artifact_processes.render(figure, &sink, diag);
-	done = sink_done(&sink);
-	if (fclose(file) && !done)
-		done = -errno;
-	if (status == 0 && done)
-		status = diag_set(diag, done, path, DIAG_NO_OFFSET,
-				  "cannot write: %s", strerror(-done));
-	return status;
+	status = output_file_open(&out, path, diag);
+	if (status)
+		return status;
+	status = page ? format->render(page, &out.sink, diag)
+		      : artifact_processes.render(figure, &out.sink, diag);
+	return output_file_close(&out, status, diag);
 }
 
 /* One page, whose links lead to the pages of the same form. */

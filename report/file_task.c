@@ -45,6 +45,9 @@ static int file_write(struct file_task *task, FILE *file,
 		unlink(task->temporary);
 	if (status == 0 && done)
 		status = file_fail(diag, task->path, done);
+	/* What draws a figure does not know where it goes. */
+	if (status && diag->text[0] && !diag->file[0])
+		snprintf(diag->file, sizeof(diag->file), "%s", task->path);
 	return status;
 }
 
@@ -59,7 +62,7 @@ int file_task_run(void *context, struct diag *diag)
 	if (status)
 		return status;
 	memory_set_purpose(task->name);
-	file = fopen(task->temporary, "wbe");
+	file = leftover_create(&task->leftover, task->temporary);
 	status = file ? file_write(task, file, diag)
 		      : file_fail(diag, task->path, -errno);
 	memory_set_purpose(NULL);
@@ -81,4 +84,5 @@ void file_task_withdraw(struct file_task *task)
 	if (task->is_written)
 		unlink(task->temporary);
 	task->is_written = false;
+	leftover_settle(&task->leftover);
 }

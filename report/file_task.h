@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/leftover.h"
+
 struct diag;
 struct sink;
 struct tasks;
@@ -32,6 +34,7 @@ enum file_needs {
  * @write, @format, @what: what it holds
  * @needs:  what must be there before
  * @tasks, @after: so many of them must be over before
+ * @leftover: the temporary file
  * @is_written: the temporary file is there and complete
  * @wall_ns, @cpu_ns: what that took
  */
@@ -45,6 +48,7 @@ struct file_task {
 	enum file_needs needs;
 	struct tasks *tasks;
 	size_t after;
+	struct leftover leftover;
 	bool is_written;
 	uint64_t wall_ns;
 	uint64_t cpu_ns;
@@ -56,7 +60,8 @@ int file_task_run(void *context, struct diag *diag);
 /* After it: gives the file its name.  Return: 0 or negative errno, @diag filled. */
 int file_task_publish(struct file_task *task, struct diag *diag);
 
-/* Removes the temporary file if there is one. */
+/* Removes the temporary file if there is one; to be called for each task in the
+   end. */
 void file_task_withdraw(struct file_task *task);
 
 #endif /* REPORT_FILE_TASK_H */

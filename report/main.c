@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* memprof-report: reads traces, writes reports.  Reads like a summary. */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/artifacts.h"
@@ -18,6 +19,8 @@
 #include "report/engine/engine.h"
 #include "report/family.h"
 #include "report/extract.h"
+#include "report/leftover.h"
+#include "report/output_file.h"
 #include "report/pipeline.h"
 #include "report/refusal.h"
 #include "report/spec.h"
@@ -137,15 +140,6 @@ static int write_report(struct pipeline *pipeline, const char *trace,
 	return status;
 }
 
-/* Half a file is worse than none; what is not a file stays. */
-static void remove_file(const char *path)
-{
-	struct stat info;
-
-	if (lstat(path, &info) == 0 && S_ISREG(info.st_mode))
-		unlink(path);
-}
-
 static int write_files(struct pipeline *pipeline, const char *trace,
 		       struct findings *more, struct diag *diag)
 {
@@ -157,31 +151,36 @@ static int write_files(struct pipeline *pipeline, const char *trace,
 			     cli->quiet ? NULL : stdout, more, diag);
 }
 
-static int write_view(struct pipeline *pipeline, struct diag *diag)
+static int write_standard_output(struct pipeline *pipeline, struct diag *diag)
 {
-	const char *path = pipeline->cli->output;
-	FILE *file = stdout;
 	struct sink sink;
 	int status, done;
 
-	if (path && strcmp(path, "-") != 0)
-		file = fopen(path, "wbe");
-	else
-		path = "standard output";
-	if (!file)
-		return diag_set(diag, -errno, path, DIAG_NO_OFFSET,
-				"cannot write: %s", strerror(errno));
-	sink_init_file(&sink, file);
+	sink_init_file(&sink, stdout);
 	status = artifacts_write_view(pipeline, pipeline->cli->as, &sink, diag);
 	done = sink_done(&sink);
-	if ((file == stdout ? fflush(file) : fclose(file)) && !done)
+	if (fflush(stdout) && !done)
 		done = -errno;
 	if (status == 0 && done)
-		status = diag_set(diag, done, path, DIAG_NO_OFFSET,
+		status = diag_set(diag, done, "standard output", DIAG_NO_OFFSET,
 				  "cannot write: %s", strerror(-done));
-	if (status && file != stdout)
-		remove_file(path);
 	return status;
+}
+
+static int write_view(struct pipeline *pipeline, struct diag *diag)
+{
+	const char *path = pipeline->cli->output;
+	struct output_file out;
+	int status;
+
+	if (!path || strcmp(path, "-") == 0)
+		return write_standard_output(pipeline, diag);
+	status = output_file_open(&out, path, diag);
+	if (status)
+		return status;
+	status = artifacts_write_view(pipeline, pipeline->cli->as, &out.sink,
+				      diag);
+	return output_file_close(&out, status, diag);
 }
 
 /* What a failure means for the exit status. */
@@ -296,11 +295,32 @@ static int report_all(const struct cli *cli, const struct spec *spec)
 	return result;
 }
 
-/* Other threads may be at work, so nothing is cleaned up. */
+/* Other threads may be at work, so nothing is freed. */
 static void end_without_memory(void)
 {
+	leftovers_remove();
 	fputs(PROGRAM ": out of memory\n", stderr);
 	_exit(STATUS_UNREADABLE);
+}
+
+/* A program or library that was built anew while its names were read. */
+static void end_of_mapped_file(void)
+{
+	static const char text[] = PROGRAM
+		": a file became shorter while names were read from it\n";
+
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	_exit(STATUS_USAGE);
+}
+
+/* What the program opens must not become its standard error. */
+static void fill_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			/* To be used is as much an error as before. */
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY
+								    : O_RDONLY);
 }
 
 int main(int argc, char **argv)
@@ -310,7 +330,11 @@ int main(int argc, char **argv)
 	struct findings mistakes = { 0 };
 	struct cli cli = { 0 };
 	int result = STATUS_OK;
+	int status;
 
+	fill_descriptors();
+	signal(SIGXFSZ, SIG_IGN); /* EFBIG is an error like any other */
+	leftovers_watch(end_of_mapped_file);
 	memory_set_end(end_without_memory);
 	if (cli_parse(&cli, argc, argv, &diag)) {
 		complain(&diag);
@@ -325,14 +349,15 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	memory_set_limit(cli.memory);
+	status = load_spec(&spec, &cli, &mistakes, &diag);
 	if (cli.mode == CLI_HELP) {
 		cli_print_help(stdout);
 	} else if (cli.mode == CLI_VERSION) {
 		puts(PROGRAM " " MEMPROF_VERSION);
-	} else if (load_spec(&spec, &cli, &mistakes, &diag)) {
+	} else if (status) {
 		complain(&diag);
 		complain_more(&mistakes);
-		result = STATUS_USAGE;
+		result = status == -ENOMEM ? STATUS_UNREADABLE : STATUS_USAGE;
 	} else {
 		result = report_all(&cli, &spec);
 	}

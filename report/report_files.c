@@ -40,18 +40,23 @@ int report_files_make_directory(const char *path, struct diag *diag)
 int report_files_init(struct report_files *files, const char *directory,
 		      struct arena *arena, unsigned threads, struct diag *diag)
 {
-	bool is_new = access(directory, F_OK) != 0;
-	int status = report_files_make_directory(directory, diag);
+	int status;
 
-	if (status)
-		return status;
 	*files = (struct report_files){
 		.directory = directory,
 		.arena = arena,
-		.tasks = tasks_new(threads),
-		.is_new = is_new,
+		.is_new = access(directory, F_OK) != 0,
 	};
-	return files->tasks ? 0 : -ENOMEM;
+	if (files->is_new)
+		leftover_add(&files->leftover, directory);
+	status = report_files_make_directory(directory, diag);
+	if (status == 0) {
+		files->tasks = tasks_new(threads);
+		status = files->tasks ? 0 : -ENOMEM;
+	}
+	if (status)
+		leftover_settle(&files->leftover);
+	return status;
 }
 
 int report_files_add(struct report_files *files, const char *name,
@@ -117,15 +122,22 @@ int report_files_write_rows(struct report_files *files, struct diag *diag)
 }
 
 /* Files get their names if all are there and @status, of what there was to
-   write, is 0; else none does.  Return: 0, @status or negative errno, @diag
-   filled. */
-static int publish(struct report_files *files, int status, struct diag *diag)
+   write, is 0; else none does.  A signal comes before that or after it.
+   @names: of the files, NULL when out of memory.  Return: 0, @status or negative
+   errno, @diag filled. */
+static int publish(struct report_files *files, int status,
+		   const char *const *names, struct diag *diag)
 {
 	/* A library that was refused memory may have gone on without. */
-	if (status == 0 && memory_refused())
+	if (status == 0 && (memory_refused() || !names))
 		status = -ENOMEM;
+	leftovers_hold();
 	for (size_t i = 0; status == 0 && i < files->count; i++)
 		status = file_task_publish(files->items[i], diag);
+	if (status == 0)
+		status = manifest_update(files->directory, names, files->count,
+					 diag);
+	leftovers_release();
 	for (size_t i = 0; i < files->count; i++)
 		file_task_withdraw(files->items[i]);
 	return status;
@@ -146,13 +158,10 @@ int report_files_finish(struct report_files *files, int status,
 	/* As @diag: whoever waits for which file, the first task that failed. */
 	if (written)
 		status = written;
-	status = publish(files, status, diag);
-	if (status == 0)
-		status = names ? manifest_update(files->directory, names,
-						 files->count, diag)
-			       : -ENOMEM;
+	status = publish(files, status, names, diag);
 	if (status && files->is_new)
 		rmdir(files->directory);
+	leftover_settle(&files->leftover);
 	free(names);
 	vec_done(files);
 	return status;

@@ -22,6 +22,7 @@ struct timings;
  * @tasks:      write them; others may be added, too
  * @tree_tasks: files that need trees wait until so many of these are over
  * @is_new:     there was no such directory
+ * @leftover:   it, if it is new
  */
 struct report_files {
 	const char *directory;
@@ -32,6 +33,7 @@ struct report_files {
 	struct tasks *tasks;
 	size_t tree_tasks;
 	bool is_new;
+	struct leftover leftover;
 };
 
 /* Makes @directory, which is borrowed, if it is missing.  @threads: as of

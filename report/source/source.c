@@ -107,7 +107,7 @@ static int source_open_fd(struct source *source, int fd, struct diag *diag)
 	} else if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 		error = source_spool(source, fd, diag);
 	else
-		error = diag_set(diag, -EINVAL, source->path, DIAG_NO_OFFSET,
+		error = diag_set(diag, -ENODEV, source->path, DIAG_NO_OFFSET,
 				 "is a device, not a file");
 	close(fd);
 	return error;

@@ -584,6 +584,16 @@ test_places() {
 	expect output-below-file memprof-report -o t.dat/x t.dat
 	expect artifact-not-writable memprof-report --as tree -o directory t.dat
 	expect disk-full "memprof-report --as tree t.dat >/dev/full"
+	expect disk-full-json "memprof-report --as groups t.dat >/dev/full"
+	expect disk-full-drawing "memprof-report --as flamegraph t.dat >/dev/full"
+	expect file-too-large "(ulimit -f 1; memprof-report --as flamegraph -o large.svg t.dat); ls -A | grep large"
+	expect report-too-large "(ulimit -f 1; memprof-report -o large t.dat); ls -A | grep large"
+	expect device memprof-report /dev/null
+	# Nothing of the report may be taken for the closed standard error.
+	status 4 "memprof-report --quiet -o opened flipped.dat"
+	status 4 "memprof-report --quiet -o closed flipped.dat <&- >&- 2>&-"
+	same 'a report with all descriptors closed' "$work/opened" "$work/closed"
+	status 2 "memprof-report --as tree t.dat >&-"
 	status 2 "memprof-report --list t.dat >/dev/full"
 	status 2 "memprof-report --help >/dev/full"
 	status 0 "memprof-report --quiet -o deep/er/report t.dat"

@@ -43,6 +43,8 @@ struct json_writing {
 
 /* --- dumping ------------------------------------------------------------ */
 
+/* A sink keeps its error for whoever asks it: to the library these never fail. */
+
 /* Strings hold no raw newline, so each one is a line's end. */
 static int write_indented(const char *data, size_t len, void *context)
 {
@@ -58,15 +60,13 @@ static int write_indented(const char *data, size_t len, void *context)
 		start = i + 1;
 	}
 	sink_write(writing->out, data + start, len - start);
-	return writing->out->error ? -1 : 0;
+	return 0;
 }
 
 static int write_plain(const char *data, size_t len, void *context)
 {
-	struct sink *out = context;
-
-	sink_write(out, data, len);
-	return out->error ? -1 : 0;
+	sink_write(context, data, len);
+	return 0;
 }
 
 /* Takes @value; writes it on one line to @out. */
@@ -76,8 +76,8 @@ static void dump_line(struct json_writing *writing, const char *key,
 	if (!writing->values.error &&
 	    (!value || json_dump_callback(value, write_plain, out,
 					  DUMP_FLAGS | flags) < 0))
-		json_value_fail(&writing->values, -EIO, key,
-				"could not be written");
+		json_value_fail(&writing->values, -ENOMEM, key,
+				"out of memory, or not valid UTF-8");
 	json_decref(value);
 }
 
@@ -88,8 +88,8 @@ static void dump_indented(struct json_writing *writing, const char *key,
 	if (!writing->values.error &&
 	    (!value || json_dump_callback(value, write_indented, writing,
 					  DUMP_FLAGS | JSON_INDENT(1)) < 0))
-		json_value_fail(&writing->values, -EIO, key,
-				"could not be written");
+		json_value_fail(&writing->values, -ENOMEM, key,
+				"out of memory, or not valid UTF-8");
 	json_decref(value);
 }
 
@@ -124,6 +124,9 @@ static void write_stack(struct json_writing *writing, const char *key,
 			dump_line(writing, key, json_value_frame(values, frame),
 				  0, bytes);
 			text->len = bytes->len - text->begin;
+			if (bytes->error)
+				json_value_fail(values, bytes->error, key,
+						"out of memory");
 		}
 		if (!values->error)
 			sink_write(writing->out, bytes->data + text->begin,

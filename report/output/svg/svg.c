@@ -20,12 +20,12 @@ static const xmlChar *xml_text(const char *text)
 	return (const xmlChar *)text;
 }
 
+/* The sink keeps its error for whoever asks it; the library, told of it, would
+   print a line of its own. */
 static int write_to_sink(void *context, const char *data, int len)
 {
-	struct sink *out = context;
-
-	sink_write(out, data, (size_t)len);
-	return out->error ? -1 : len;
+	sink_write(context, data, (size_t)len);
+	return len;
 }
 
 void svg_prepare(void)

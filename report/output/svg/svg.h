@@ -33,7 +33,8 @@ void svg_prepare(void);
 int svg_init(struct svg *svg, struct sink *out, bool declaration);
 
 /* Closes what is open and frees the writer; must follow svg_init().
-   Return: 0 or negative errno with @diag filled. */
+   Return: 0 or negative errno with @diag filled; a failed write is told by the
+   sink alone. */
 int svg_done(struct svg *svg, struct diag *diag);
 
 void svg_open(struct svg *svg, const char *element);
