@@ -41,10 +41,14 @@ static void set_run(struct pipeline *pipeline)
 	const struct run *run = &pipeline->run;
 	uint64_t start_ns = run->start_realtime_ns;
 	uint32_t pid = start_ns && run->end != RUN_END_EXEC ? run->pid : 0;
+	uint64_t end_ns;
 
+	if (__builtin_add_overflow(
+		    start_ns,
+		    run_span_ns(run, run->first_tick, run->last_tick), &end_ns))
+		end_ns = UINT64_MAX;
 	symbols_set_run(pipeline->symbols, run->files, run->file_count, pid,
-			start_ns,
-			start_ns + (uint64_t)(run_duration(run) * 1e9));
+			start_ns, end_ns);
 }
 
 static int open_sources(struct pipeline *pipeline, char *const *paths,

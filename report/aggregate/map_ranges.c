@@ -117,13 +117,16 @@ static int cut(struct map_ranges *ranges, uint64_t begin, uint64_t end,
 	       uint64_t tick)
 {
 	size_t first = first_after(ranges, begin), last;
-	struct map_range *range = &ranges->items[first];
+	struct map_range *range;
 
+	if (first == ranges->count)
+		return 0;
+	range = &ranges->items[first];
 	for (last = first;
 	     last < ranges->count && ranges->items[last].begin < end; last++)
 		if (note_past(ranges, &ranges->items[last], begin, end, tick))
 			return -ENOMEM;
-	if (first < ranges->count && range->begin < begin) {
+	if (range->begin < begin) {
 		struct map_range rest = { end, range->end, range->from_tick,
 					  range->owner };
 
