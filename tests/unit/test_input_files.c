@@ -123,7 +123,7 @@ static void missing_files(void **state)
 	assert_string_equal(read.diag.text, "is a directory");
 	trace_read_close(&read);
 	trace_read_open_path(&read, "/dev/zero");
-	assert_int_equal(read.status, -EINVAL);
+	assert_int_equal(read.status, -ENODEV);
 	trace_read_close(&read);
 }
 
