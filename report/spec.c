@@ -86,7 +86,8 @@ static int section_close(struct reading *reading)
 	if (!reading->view)
 		return 0;
 	place.line = reading->view->line;
-	return section_view_finish(reading->view, &place, &reading->mistakes);
+	return section_view_finish(reading->view, &reading->seen, &place,
+				   &reading->mistakes);
 }
 
 /* Return: @items with room for one more than @count, zeroed; NULL when out of

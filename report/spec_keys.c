@@ -113,7 +113,8 @@ static int set_pages(struct spec *spec, const char *value, struct diag *diag)
 	for (int i = 0; i < words; i++) {
 		if ((size_t)found[i] == count)
 			return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
-					"\"none\" stands beside a page");
+					"\"none\" stands beside a page; "
+					"allowed: by itself");
 		spec->pages[spec->page_count++] = page_formats[found[i]];
 	}
 	return words < 0 ? words : 0;

@@ -135,7 +135,7 @@ static int query_read(struct spec *spec, const char *query,
 			status = place_fail(place, -ENOMEM, "out of memory");
 	}
 	if (status == 0)
-		status = section_view_finish(view, place, mistakes);
+		status = section_view_finish(view, &seen, place, mistakes);
 	return status < 0 ? status : spec_uses_resolve(spec, false, mistakes);
 }
 

@@ -38,7 +38,8 @@ int section_text_check(struct spec *spec, const char *text,
 		return 0;
 	return place_fail(place, -EINVAL,
 			  "\"%s\" holds control characters or bytes that are "
-			  "not UTF-8",
+			  "not UTF-8; allowed: UTF-8 text without "
+			  "control characters",
 			  clean);
 }
 
@@ -213,6 +214,30 @@ static int filter_key_set(struct spec *spec, struct filter_spec *filter,
 			  : 0;
 }
 
+/* Return: whether an artifact of @view heeds the key @row. */
+static bool is_heeded(const struct view_key *row, const struct spec_view *view)
+{
+	for (size_t i = 0; i < view->artifact_count; i++)
+		if (row->applies & VIEW_KEY_OF(view->artifacts[i]->subject))
+			return true;
+	return !row->applies;
+}
+
+/* Fills @list with the artifacts that heed the key @row. */
+static void list_heeding(const struct view_key *row, char *list, size_t size)
+{
+	const char *names[NAMES_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; artifact_formats[i]; i++) {
+		assert(count < NAMES_MAX - 1);
+		if (row->applies & VIEW_KEY_OF(artifact_formats[i]->subject))
+			names[count++] = artifact_formats[i]->name;
+	}
+	names[count] = NULL;
+	choice_list(names, list, size);
+}
+
 /* --view has one artifact: a key that it does not heed would be passed over
    without a word.  Keys that apply to nothing because the artifact is about the
    whole trace are told so together. */
@@ -221,23 +246,41 @@ static int query_key_check(const struct spec_view *view,
 			   const struct place *place)
 {
 	const struct artifact_format *artifact = view->artifacts[0];
-	const char *names[NAMES_MAX];
 	char list[HINT_BYTES];
-	size_t count = 0;
 
-	if (!row->applies || artifact_is_of_trace(artifact) ||
-	    row->applies & VIEW_KEY_OF(artifact->subject))
+	if (artifact_is_of_trace(artifact) || is_heeded(row, view))
 		return 0;
-	for (size_t i = 0; artifact_formats[i]; i++) {
-		assert(count < NAMES_MAX - 1);
-		if (row->applies & VIEW_KEY_OF(artifact_formats[i]->subject))
-			names[count++] = artifact_formats[i]->name;
-	}
-	names[count] = NULL;
-	choice_list(names, list, sizeof(list));
+	list_heeding(row, list, sizeof(list));
 	return place_fail(place, -EINVAL,
 			  "%s does not apply to %s; it does to: %s", row->name,
 			  artifact->name, list);
+}
+
+/* The same of a section, once all its artifacts are known. */
+static int view_keys_check(const struct spec_view *view,
+			   const struct section_seen *seen,
+			   const struct place *place, struct mistakes *mistakes)
+{
+	struct place there = *place;
+	char list[HINT_BYTES];
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < view_key_count; i++) {
+		const struct view_key *row = &view_keys[i];
+
+		if (!seen->lines[i] || seen->is_wrong[i] ||
+		    is_heeded(row, view))
+			continue;
+		list_heeding(row, list, sizeof(list));
+		there.line = seen->lines[i];
+		status = mistakes_keep(
+			mistakes,
+			place_fail(&there, -EINVAL,
+				   "[view %s]: %s applies to none of its "
+				   "artifacts; it does to: %s",
+				   view->name, row->name, list));
+	}
+	return status;
 }
 
 int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
@@ -260,9 +303,11 @@ int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
 			   (size_t)(row - view_keys), seen, place);
 	if (status == 0 && is_query)
 		status = query_key_check(view, row, place);
+	seen->is_wrong[row - view_keys] |= status < 0;
 	if (status < 0)
 		return status;
 	status = row->set(view, value, &spec->arena, &found);
+	seen->is_wrong[row - view_keys] |= status < 0;
 	if (status < 0)
 		return place_fail(place, status, "%s: %s", key, found.text);
 	sort_place(view, place);
@@ -318,12 +363,14 @@ int section_filter_finish(const struct spec_filter *filter,
 	return filter_check(&filter->filter, place, mistakes);
 }
 
-int section_view_finish(struct spec_view *view, const struct place *place,
-			struct mistakes *mistakes)
+int section_view_finish(struct spec_view *view, const struct section_seen *seen,
+			const struct place *place, struct mistakes *mistakes)
 {
+	const struct view_key *artifacts = view_key_find("artifacts", false);
 	struct place there = *place;
 	struct diag found;
 	int status = filter_check(&view->filter, place, mistakes);
+	bool are_known = !seen->is_wrong[artifacts - view_keys];
 
 	if (!view->title)
 		view->title = view->name;
@@ -331,6 +378,8 @@ int section_view_finish(struct spec_view *view, const struct place *place,
 		view->artifacts[view->artifact_count++] = &artifact_flamegraph;
 		view->artifacts[view->artifact_count++] = &artifact_tree;
 	}
+	if (status == 0 && place->line && are_known)
+		status = view_keys_check(view, seen, place, mistakes);
 	if (status < 0 || spec_view_check(view, &found) == 0)
 		return status;
 	there.line = view->sort_line;

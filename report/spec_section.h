@@ -13,9 +13,10 @@
 struct mistakes;
 
 /* Where each key of one section stood first, zeroed at its beginning: a line, 0
-   if it has not been met; of --view 1. */
+   if it has not been met; of --view 1.  @is_wrong: what it said is a mistake. */
 struct section_seen {
 	uint32_t lines[256];
+	bool is_wrong[256];
 };
 
 /* What messages point at. @line is 0 for --view. */
@@ -60,8 +61,8 @@ int section_filter_set(struct spec *spec, struct filter_spec *filter,
 int section_filter_finish(const struct spec_filter *filter,
 			  const struct place *place, struct mistakes *mistakes);
 
-/* The same of a view; fills in what was not said. */
-int section_view_finish(struct spec_view *view, const struct place *place,
-			struct mistakes *mistakes);
+/* The same of a view, of which @seen are the keys; fills in what was not said. */
+int section_view_finish(struct spec_view *view, const struct section_seen *seen,
+			const struct place *place, struct mistakes *mistakes);
 
 #endif /* REPORT_SPEC_SECTION_H */

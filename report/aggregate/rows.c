@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "report/core/vec.h"
+#include "report/event/run.h"
 
+/* Times are compared as reports write them: to the nanosecond. */
 static uint64_t lifetime(const struct rows *rows, const struct record *record)
 {
-	uint64_t end = record_is_leaked(record) ? rows->last_tick
+	uint64_t end = record_is_leaked(record) ? rows->run->last_tick
 						: record->free_tick;
 
-	return end > record->alloc_tick ? end - record->alloc_tick : 0;
+	return run_span_ns(rows->run, record->alloc_tick, end);
 }
 
 static uint64_t sort_key(const struct rows *rows, const struct record *record)
@@ -25,7 +27,7 @@ static uint64_t sort_key(const struct rows *rows, const struct record *record)
 		return record->usable;
 	if (rows->sort_by == SORT_LIFETIME)
 		return lifetime(rows, record);
-	return record->alloc_order;
+	return run_span_ns(rows->run, rows->run->first_tick, record->alloc_tick);
 }
 
 /* < 0: @a comes first.  Equal keys in the order of allocation. */

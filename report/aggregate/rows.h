@@ -15,10 +15,13 @@
 #include "report/core/runs.h"
 #include "report/engine/record.h"
 
+struct run;
+
 /**
  * struct rows - a heap with the worst record on top, or sorted runs
  * @limit: N, or SORT_NO_COUNT
  * @heap:  where N records are few enough to be held; @heap_count <= limit
+ * @run:   for times, which are compared as reports write them
  * @size_min: smaller records do not make it any more; 0 if that is not known
  * @runs:  else all records: in a file but for the last
  */
@@ -26,7 +29,7 @@ struct rows {
 	uint64_t limit;
 	enum sort_by sort_by; /* SORT_TIMESTAMP to SORT_LIFETIME */
 	enum sort_order order;
-	uint64_t last_tick; /* when what was never freed stops living */
+	const struct run *run; /* borrowed */
 	bool is_heap;
 	uint64_t size_min;
 	struct {

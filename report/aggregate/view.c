@@ -34,7 +34,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 		  options->has_order ? options->order : SORT_ASCENDING,
 		  options->keep_records ? view_rows_kept(options) : 0,
 		  options->rows_bytes, options->directory);
-	view->rows.last_tick = options->last_tick;
+	view->rows.run = options->run;
 	if (options->keep_histogram)
 		histogram_prepare(&view->histogram, options->run);
 	return view;

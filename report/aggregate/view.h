@@ -31,11 +31,9 @@ struct view;
  * @name, @title: of the view
  * @rows:  how many allocations and groups are printed
  * @skip:  how many before them are not
- * @last_tick: end of the run
  * @rows_bytes: memory for rows; more of them are sorted in a file in @directory
  * @keep_records: whether view_allocations() will be asked for
- * @keep_histogram: whether view_sizes() or view_lifetimes() will be; then @run
- *          is needed
+ * @keep_histogram: whether view_sizes() or view_lifetimes() will be
  * @keep_timeline: whether view_series() will be, and is not that of the run; or
  *          view_history(), and something is filtered out
  * @keep_history: whether view_history() will be
@@ -50,7 +48,6 @@ struct view_options {
 	uint64_t skip;
 	enum cost cost;
 	enum direction direction;
-	uint64_t last_tick;
 	size_t rows_bytes;
 	const char *directory;
 	bool keep_records;

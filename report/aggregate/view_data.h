@@ -84,9 +84,9 @@ enum group_value {
    allocations. */
 enum group_value view_sorted_value(enum sort_by sort_by);
 
-/* Return: @value, times in ticks; 0 for GROUP_ALL_MOST_AT of what never held
+/* Return: @value, moments in ticks, intervals in nanoseconds; 0 for GROUP_ALL_MOST_AT of what never held
    anything. */
-uint64_t view_group_value(enum group_value value,
+uint64_t view_group_value(const struct run *run, enum group_value value,
 			  const struct view_group *matched,
 			  const struct group *all);
 

@@ -44,7 +44,7 @@ enum group_value view_sorted_value(enum sort_by sort_by)
 	return GROUP_SIZE;
 }
 
-uint64_t view_group_value(enum group_value value,
+uint64_t view_group_value(const struct run *run, enum group_value value,
 			  const struct view_group *matched,
 			  const struct group *all)
 {
@@ -64,7 +64,8 @@ uint64_t view_group_value(enum group_value value,
 	case GROUP_LAST:
 		return matched->last_tick;
 	case GROUP_INTERVAL:
-		return matched->last_tick - matched->first_tick;
+		return run_span_ns(run, matched->first_tick,
+				   matched->last_tick);
 	case GROUP_ALL_SIZE:
 		return all->allocated_bytes;
 	case GROUP_ALL_ALLOCATIONS:
@@ -76,7 +77,7 @@ uint64_t view_group_value(enum group_value value,
 	case GROUP_ALL_LAST:
 		return all->last_tick;
 	case GROUP_ALL_INTERVAL:
-		return all->last_tick - all->first_tick;
+		return run_span_ns(run, all->first_tick, all->last_tick);
 	case GROUP_ALL_MOST_AT:
 		return all->max_live_bytes ? all->max_live_tick : 0;
 	case GROUP_VALUES:
@@ -178,6 +179,21 @@ static void first_rows_add(struct first_rows *rows, struct group_row row)
 	}
 }
 
+/* What groups are sorted by: moments, too, in nanoseconds, as reports write
+   them. */
+static uint64_t group_key(const struct view *view, enum group_value value,
+			  const struct view_group *matched,
+			  const struct group *all)
+{
+	const struct run *run = view->options.run;
+	uint64_t key = view_group_value(run, value, matched, all);
+	bool is_moment = value == GROUP_FIRST || value == GROUP_LAST ||
+			 value == GROUP_ALL_FIRST || value == GROUP_ALL_LAST ||
+			 value == GROUP_ALL_MOST_AT;
+
+	return is_moment ? run_span_ns(run, run->first_tick, key) : key;
+}
+
 struct group_row *view_sort_groups(const struct view *view,
 				   const struct groups *groups, uint64_t most,
 				   size_t *ret_count)
@@ -198,8 +214,8 @@ struct group_row *view_sort_groups(const struct view *view,
 			first_rows_add(&rows,
 				       (struct group_row){
 					       .number = (uint32_t)i,
-					       .key = view_group_value(
-						       sorted, matched,
+					       .key = group_key(
+						       view, sorted, matched,
 						       &groups->items[i]),
 				       });
 	}

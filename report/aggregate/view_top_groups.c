@@ -128,7 +128,7 @@ static struct cell top_cell(const struct scope *scope, enum group_value value,
 			    const struct group *all)
 {
 	const struct run *run = scope->run;
-	uint64_t number = view_group_value(value, matched, all);
+	uint64_t number = view_group_value(run, value, matched, all);
 
 	if (value == GROUP_INTERVAL)
 		return cell_seconds(run_span(run, matched->first_tick,

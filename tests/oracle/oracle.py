@@ -697,7 +697,7 @@ def frames_question(view):
 
 # What rows are sorted by; those of time are known to a nanosecond only.
 ROW_ORDERS = {
-    "timestamp": lambda model, row: row.id,
+    "timestamp": lambda model, row: row.at,
     "address": lambda model, row: row.address,
     "size": lambda model, row: row.size,
     "usable_size": lambda model, row: row.usable or 0,

@@ -176,15 +176,10 @@ def expected_rows(model, view, matched):
                   key=lambda one: (one[0], one[1].id))
 
 
-def order_difference(got, every, want, is_open):
-    """Of numbers in order, against [(sort value, number)] of all and of the page.
-    is_open: values may be a nanosecond off, and so equal ones in any order."""
-    values = {number: value for value, number in every}
-    good = got == [number for _, number in want]
-    if is_open and len(got) == len(want) and len(set(got)) == len(got):
-        good = all(number in values and abs(values[number] - value) <= 2
-                   for number, (value, _) in zip(got, want))
-    return None if good else first_difference(got, [one for _, one in want])
+def order_difference(got, want):
+    """Of numbers in order, against [(sort value, number)]."""
+    numbers = [number for _, number in want]
+    return None if got == numbers else first_difference(got, numbers)
 
 
 def group_order(view):
@@ -251,8 +246,7 @@ def allocations_difference(model, view, matched, answer):
     every = [(value, row.id) for value, row in
              expected_rows(model, view, matched)]
     want, got = page(view, every), answer["allocations"]
-    wrong = order_difference([row["id"] for row in got], every, want,
-                             model.slack and view.get("sort_by") == "lifetime")
+    wrong = order_difference([row["id"] for row in got], want)
     if wrong:
         return "ids " + wrong
     for row in got:
@@ -281,10 +275,8 @@ def backtraces_difference(model, answer, rows):
 def groups_difference(model, view, matched, answer):
     every = expected_groups(model, view, matched)
     want, got = page(view, every), answer["groups"]
-    is_time = group_order(view)[0].endswith(("timestamp", "interval", "_at"))
     wrong = order_difference([row["backtrace_id"] for row in got],
-                             [one[:2] for one in every],
-                             [one[:2] for one in want], is_time and model.slack)
+                             [one[:2] for one in want])
     if wrong:
         return "groups " + wrong
     rows_of = {group: rows for _, group, rows in every}

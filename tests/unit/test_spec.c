@@ -210,8 +210,11 @@ static void sort_names_match_their_numbers(void **state)
 		struct spec spec;
 		char text[128];
 
-		snprintf(text, sizeof(text), "[view v]\nsort_by = %s\n",
-			 rows[i].name);
+		snprintf(text, sizeof(text),
+			 "[view v]\nsort_by = %s\nartifacts = %s\n",
+			 rows[i].name,
+			 strchr(rows[i].name, '.') ? "groups"
+						   : "allocations");
 		reads(&spec, text);
 		assert_int_equal(spec.views[0].sort_by, rows[i].sort_by);
 		spec_done(&spec);
@@ -226,11 +229,13 @@ static void indentation_means_nothing(void **state)
 
 	(void)state;
 	reads(&spec, "  [view v]\r\n\ttitle = x\r\n    count = 3 ; rows\r\n"
-		     "  ; comment\r\n   \r\ncost = bytes\r\n");
+		     "  ; comment\r\n   \r\ncost = bytes\r\n"
+		     "artifacts = groups, tree\r\n");
 	assert_string_equal(spec.views[0].title, "x");
 	assert_int_equal(spec.views[0].count, 3);
 	spec_done(&spec);
-	reads(&spec, "\xef\xbb\xbf[view v]\ncount = all\n");
+	reads(&spec, "\xef\xbb\xbf[view v]\ncount = all\n"
+		     "artifacts = groups\n");
 	assert_int_equal(spec.view_count, 1);
 	assert_true(spec.views[0].count == SORT_NO_COUNT);
 	spec_done(&spec);
@@ -247,7 +252,9 @@ static void many_views_keep_their_order(void **state)
 	assert_non_null(text);
 	for (int i = 0; i < VIEWS; i++)
 		len += (size_t)snprintf(text + len, 64,
-					"[view v%d]\ncount = %d\n", i, i + 1);
+					"[view v%d]\nartifacts = groups\n"
+					"count = %d\n",
+					i, i + 1);
 	reads(&spec, text);
 	assert_int_equal(spec.view_count, VIEWS);
 	for (int i = 0; i < VIEWS; i++) {
@@ -256,7 +263,7 @@ static void many_views_keep_their_order(void **state)
 		snprintf(name, sizeof(name), "v%d", i);
 		assert_string_equal(spec.views[i].name, name);
 		assert_int_equal(spec.views[i].count, i + 1);
-		assert_int_equal(spec.views[i].line, 2 * i + 1);
+		assert_int_equal(spec.views[i].line, 3 * i + 1);
 	}
 	spec_done(&spec);
 	free(text);
@@ -356,7 +363,7 @@ static void bad_section_lines_are_refused(void **state)
 static void repetition_is_refused(void **state)
 {
 	(void)state;
-	refuses("[view a]\ncount = 1\norder = asc\ncount = 1\n",
+	refuses("[view a]\ncount = 1\nartifacts = groups\ncount = 1\n",
 		"a.ini:4: count stands twice, first in line 2; allowed: once "
 		"in a section");
 	refuses("[view a]\nsize_min = 1\nsize_min = 2\n",
@@ -406,7 +413,7 @@ static void bad_values_are_refused(void **state)
 		"a.ini:2: pages: \"htm\" is not a page; did you mean "
 		"\"html\"? Allowed: html, markdown, none");
 	refuses("[report]\npages = html, none\n",
-		"a.ini:2: pages: \"none\" stands beside a page");
+		"a.ini:2: pages: \"none\" stands beside a page; allowed: by itself");
 	refuses("[report]\ntheme = black\n",
 		"a.ini:2: theme: \"black\" is not a theme; allowed: auto, "
 		"light, dark");
@@ -492,6 +499,15 @@ static void missing_values_are_refused(void **state)
 static void contradictions_are_refused(void **state)
 {
 	(void)state;
+	refuses("[view a]\ntitle = x\nskip = 5\nartifacts = tree, timeline\n",
+		"a.ini:3: [view a]: skip applies to none of its artifacts; it "
+		"does to: allocations, allocations.csv, groups, groups.csv");
+	refuses("[view a]\nartifacts = groups\ncost = count\n",
+		"a.ini:3: [view a]: cost applies to none of its artifacts; it "
+		"does to: flamegraph, folded, tree");
+	refuses("[view a]\norder = dsc\n",
+		"a.ini:2: [view a]: order applies to none of its artifacts; it "
+		"does to: allocations, allocations.csv, groups, groups.csv");
 	refuses("\n[view a]\nsize_min = 2\nsize_max = 1\n[view b]\nx = 1\n",
 		"a.ini:4: size_min = 2 is greater than size_max = 1: no "
 		"allocation could pass; allowed: size_min up to 1");
@@ -519,13 +535,13 @@ static void hostile_text_is_refused(void **state)
 		      "a.ini:2: a NUL byte; allowed: UTF-8 text without any");
 	refuses("[report]\ntitle = a\xff\n",
 		"a.ini:2: \"a\xef\xbf\xbd\" holds control characters or bytes "
-		"that are not UTF-8");
+		"that are not UTF-8; allowed: UTF-8 text without control characters");
 	refuses("[report]\ntitle = a\tb\n",
 		"a.ini:2: \"a\xef\xbf\xbd"
-		"b\" holds control characters or bytes that are not UTF-8");
+		"b\" holds control characters or bytes that are not UTF-8; allowed: UTF-8 text without control characters");
 	refuses("[report]\n\x1b[2J = b\n",
 		"a.ini:2: \"\xef\xbf\xbd[2J\" holds control characters or "
-		"bytes that are not UTF-8");
+		"bytes that are not UTF-8; allowed: UTF-8 text without control characters");
 	/* inih would go on in the middle of the line. */
 	memset(line, 'x', 198 - strlen("title = "));
 	line[198 - strlen("title = ")] = '\0';
@@ -856,7 +872,8 @@ static void bad_queries_are_refused(void **state)
 	refuses_query("title=a%0Ab",
 		      "--view: \"a\xef\xbf\xbd"
 		      "b\" holds control characters or bytes that are not "
-		      "UTF-8");
+		      "UTF-8; allowed: UTF-8 text without control "
+		      "characters");
 	refuses_query("size_min=2&size_max=1",
 		      "--view: size_min = 2 is greater than size_max = 1: no "
 		      "allocation could pass; "
