@@ -21,10 +21,11 @@ test_archive := $(test_dir)/libreport.a
 
 # Parts of the tracer that can be tested by themselves; with the sanitizers.
 test_tracer_src := $(sort $(wildcard tracer/cfi*.c)) tracer/rules.c \
-                   tracer/pool.c tracer/columns.c tracer/plain.c tracer/cull.c \
-                   tracer/cull_pairs.c tracer/cull_rows.c tracer/code_move.c \
-                   tracer/elf_symbol.c tracer/libc.c \
-                   tracer/glob.c tracer/record/walk.c
+                   tracer/sys.c tracer/pool.c tracer/columns.c \
+                   tracer/plain.c tracer/cull.c tracer/cull_pairs.c \
+                   tracer/cull_rows.c tracer/code_move.c \
+                   tracer/elf_symbol.c tracer/libc.c tracer/glob.c \
+                   tracer/record/walk.c
 test_tracer     := $(test_tracer_src:%.c=$(test_dir)/%.o)
 
 $(test_tracer): $(test_dir)/%.o: %.c | packages-build
@@ -69,7 +70,7 @@ same_addresses = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 # The tracer is never built with a sanitizer: the test brings what surrounds
 # its queue.  -Wno-tsan: no order that matters rests on a fence alone.
 race_src := tests/races/race_threads.c tracer/thread.c tracer/queue.c \
-            tracer/buffer.c tracer/pool.c
+            tracer/buffer.c tracer/pool.c tracer/sys.c
 
 build/races/race_threads: $(race_src) $(wildcard tracer/*.h)
 	@mkdir -p $(@D)

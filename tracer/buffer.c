@@ -2,6 +2,8 @@
 #include "tracer/buffer.h"
 
 #include "tracer/compiler.h"
+#include "tracer/filters.h"
+#include "tracer/helper.h"
 #include "tracer/pool.h"
 #include "tracer/queue.h"
 
@@ -50,7 +52,8 @@ static struct buffer *make(void)
 	return buffer;
 }
 
-struct buffer *buffer_take(bool fills)
+/* Safety: as buffer_take(). */
+static struct buffer *take(bool fills)
 {
 	struct buffer *buffer;
 	uint32_t index;
@@ -68,6 +71,48 @@ struct buffer *buffer_take(bool fills)
 	if (is_new && buffer && (fills || index == 0))
 		live_warm_slot(index);
 	return buffer;
+}
+
+/**
+ * struct request - what the helper is asked for
+ */
+struct request {
+	bool fills;
+	struct buffer *taken;
+};
+
+/* Safety: the helper. */
+static void take_for_thread(void *arg)
+{
+	struct request *request = arg;
+
+	request->taken = take(request->fills);
+}
+
+struct buffer *buffer_take(bool fills)
+{
+	struct request request = {.fills = fills};
+
+	if (UNLIKELY(filters_hinder) && !buffers.free &&
+	    helper_call(take_for_thread, &request))
+		return request.taken;
+	return take(fills);
+}
+
+void buffer_stock(uint32_t count)
+{
+	struct chain chain = {0};
+
+	while (chain.count < count) {
+		struct buffer *buffer = take(false);
+
+		if (!buffer)
+			break;
+		buffer->next = chain.first;
+		chain.first = buffer;
+		chain.count++;
+	}
+	chain_give(&chain);
 }
 
 /*

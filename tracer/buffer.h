@@ -142,4 +142,12 @@ static inline size_t buffer_len(const struct buffer *buffer)
 	return bytes / sizeof(uint64_t);
 }
 
+/*
+ * Makes @count buffers that nobody has yet: later the program might not be
+ * allowed to.
+ *
+ * Safety: signals blocked.  Allocates: mmap.
+ */
+void buffer_stock(uint32_t count);
+
 #endif /* TRACER_BUFFER_H */

@@ -3,6 +3,7 @@
 #ifndef TRACER_COMPILER_H
 #define TRACER_COMPILER_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -51,7 +52,32 @@ enum {
 	WAIT_NAP_NS = 100 * 1000,
 	WAIT_STEP_NS = 1000 * 1000,
 	WAIT_PATIENCE = WAIT_YIELDS + WAIT_NAPS + 3000, /* three seconds */
+	WAIT_YIELD_NS = 1000, /* where a filter refuses to yield */
+	TICKS_PER_NS = 3,     /* about */
 };
+
+/* Where a filter refuses to wait in another way.  Safety: anywhere. */
+static inline void wait_busily(long ns)
+{
+#if defined(__x86_64__)
+	uint64_t begun = __builtin_ia32_rdtsc();
+
+	while (__builtin_ia32_rdtsc() - begun < (uint64_t)ns * TICKS_PER_NS)
+		__builtin_ia32_pause();
+#else
+	for (long i = 0; i < ns; i++)
+		__asm__ volatile("yield");
+#endif
+}
+
+/* Safety: anywhere.  A signal may end it. */
+static inline void wait_nap(long ns)
+{
+	long err = sys_nanosleep(ns);
+
+	if (UNLIKELY(err != 0 && err != -EINTR))
+		wait_busily(ns);
+}
 
 /*
  * One step of waiting for somebody who is at work, the @i-th.  A thread of
@@ -62,11 +88,13 @@ enum {
  */
 static inline void wait_step(int i)
 {
-	if (i < WAIT_YIELDS)
-		sys_sched_yield();
-	else
-		sys_nanosleep(i < WAIT_YIELDS + WAIT_NAPS ? WAIT_NAP_NS
-							  : WAIT_STEP_NS);
+	if (i < WAIT_YIELDS) {
+		if (UNLIKELY(sys_sched_yield() != 0))
+			wait_busily(WAIT_YIELD_NS);
+	} else {
+		wait_nap(i < WAIT_YIELDS + WAIT_NAPS ? WAIT_NAP_NS
+						     : WAIT_STEP_NS);
+	}
 }
 
 /*
@@ -78,7 +106,7 @@ static inline void wait_step_of_work(int i)
 	if (i < WAIT_FEW || i >= WAIT_YIELDS)
 		wait_step(i);
 	else
-		sys_nanosleep(WAIT_NAP_NS);
+		wait_nap(WAIT_NAP_NS);
 }
 
 /* Safety: as spinlock_try().  Waits for the holder. */

@@ -14,6 +14,7 @@
 #include "tracer/chunk.h"
 #include "tracer/cull.h"
 #include "tracer/duration.h"
+#include "tracer/filters.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/piece.h"
@@ -32,6 +33,7 @@ enum {
 	TLS_MARGIN = 4096,
 	TLS_MAX = 16 << 20,
 	IDLE_MS = 2000,
+	UNWOKEN_MS = 1, /* where a filter keeps threads from waking it */
 };
 
 enum helper_phase {
@@ -50,6 +52,9 @@ enum helper_phase {
  * @ready:  it has let go of the program's files
  * @quit:   it is to end
  * @stops:  helper_stop() calls not taken back; above 0 none is started
+ * @insisted: it is needed even without a processor for it
+ * @calls:  of helper_call(), one at a time
+ * @work, @arg: what it is asked to do; @work NULL again: done
  * @memory, @bytes: its thread-local storage and stack
  * @pointer: its thread pointer, in @memory
  */
@@ -62,6 +67,10 @@ static struct {
 	atomic_bool ready;
 	atomic_bool quit;
 	atomic_int stops;
+	bool insisted;
+	struct spinlock calls;
+	void (*_Atomic work)(void *arg);
+	void *arg;
 	char *memory;
 	size_t bytes;
 	char *pointer;
@@ -164,6 +173,25 @@ void helper_leave_if_orphaned(void)
 		leave();
 }
 
+/* Safety: the helper. */
+static void answer_call(void)
+{
+	void (*work)(void *) = helper.work;
+
+	if (LIKELY(!work))
+		return;
+	work(helper.arg);
+	helper.work = NULL;
+}
+
+/* Safety: the helper.  Return: milliseconds that it may sleep. */
+static long get_idle_ms(void)
+{
+	long ms = duration_left_ms(smaps_due_ms(IDLE_MS));
+
+	return filters_hinder_wake && ms > UNWOKEN_MS ? UNWOKEN_MS : ms;
+}
+
 /*
  * Once the program is dead nothing more is written, however much waits: it is
  * in PATH.live.
@@ -184,6 +212,7 @@ static void helper_main(void)
 		unsigned turn = atomic_load(queue_turn());
 		struct batch batch;
 
+		answer_call();
 		smaps_take_if_due();
 		queue_take(CULL_BUFFERS_MAX, &batch);
 		if (batch.count) {
@@ -195,8 +224,7 @@ static void helper_main(void)
 			break;
 		if (piece_is_due() || duration_is_over())
 			thread_hurry_all();
-		sys_futex_wait(queue_turn(), turn,
-			       duration_left_ms(smaps_due_ms(IDLE_MS)));
+		sys_futex_wait(queue_turn(), turn, get_idle_ms());
 		idle = turn == atomic_load(queue_turn());
 	}
 	leave();
@@ -271,11 +299,18 @@ static bool map_memory(void)
 	return true;
 }
 
+#define CLONE_FLAGS \
+	(CLONE_VM | CLONE_UNTRACED | CLONE_SETTLS | CLONE_CHILD_CLEARTID)
+
 /* Safety: system calls. */
 static bool may_start(void)
 {
+	static const long call[7] = {SYS_clone, CLONE_FLAGS};
+
 	return options.helper && !pool_is_scarce && !awaits_first_child() &&
-	       (has_other_processor() || options.duration_ns);
+	       (has_other_processor() || options.duration_ns ||
+		helper.insisted) &&
+	       !filters_forbid(call);
 }
 
 /* Safety: as helper_start(), lock held.  Other threads wait for what becomes of
@@ -292,10 +327,9 @@ static void start(void)
 	helper.ready = false;
 	helper.quit = false;
 	helper.tid = -1;
+	filters_bind_helper();
 	if (map_memory())
-		pid = sys_clone_onto(CLONE_VM | CLONE_UNTRACED | CLONE_SETTLS |
-					 CLONE_CHILD_CLEARTID,
-				     helper.memory + helper.bytes,
+		pid = sys_clone_onto(CLONE_FLAGS, helper.memory + helper.bytes,
 				     helper.pointer, &helper.tid, helper_main);
 	if (pid < 0) {
 		helper.phase = HELPER_NEVER;
@@ -325,6 +359,35 @@ bool helper_start(void)
 		start();
 	queue_lock_give(&helper.lock);
 	return helper.phase == HELPER_RUNS;
+}
+
+void helper_insist(void)
+{
+	helper.insisted = true;
+	if (helper.phase == HELPER_NEVER && !helper.pid)
+		helper.phase = HELPER_NONE;
+	helper_start();
+}
+
+bool helper_call(void (*work)(void *arg), void *arg)
+{
+	bool is_done;
+
+	if (tls.is_helper || !helper_is_alive() ||
+	    !spinlock_take_patiently(&helper.calls))
+		return false;
+	helper.arg = arg;
+	helper.work = work;
+	atomic_fetch_add(queue_turn(), 1);
+	sys_futex_wake(queue_turn());
+	for (int i = 0; helper.work && helper_is_alive(); i++) {
+		if (i == WAIT_PATIENCE)
+			helper_kill();
+		wait_step_of_work(i);
+	}
+	is_done = !atomic_exchange(&helper.work, NULL);
+	spinlock_give(&helper.calls);
+	return is_done;
 }
 
 /* Safety: anywhere.  It is gone, and there will be no other. */
@@ -410,4 +473,6 @@ void helper_forget(void)
 	helper.phase = HELPER_NONE;
 	helper.stops = 0;
 	helper.pid = 0;
+	helper.calls = (struct spinlock){0};
+	helper.work = NULL;
 }

@@ -26,6 +26,21 @@
  */
 bool helper_start(void);
 
+/* One is needed even where there is but one processor: outside of a filter
+   that the program is about to install.  Safety: as helper_start(). */
+void helper_insist(void);
+
+/**
+ * helper_call() - have the helper do what a thread may not
+ * @work: called by the helper with @arg, while the caller waits
+ *
+ * Safety: signals blocked; no lock held that the helper takes: the queue's or
+ *         the buffers'.  errno: untouched.
+ *
+ * Return: whether it was done; not where there is no helper, or in it.
+ */
+bool helper_call(void (*work)(void *arg), void *arg);
+
 /* Return: whether it was started, and is not known to have ended.  Safety:
    anywhere. */
 bool helper_is_known(void);

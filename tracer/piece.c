@@ -7,6 +7,7 @@
 #include "tracer/buffer.h"
 #include "tracer/chunk.h"
 #include "tracer/clock.h"
+#include "tracer/filters.h"
 #include "tracer/heap.h"
 #include "tracer/helper.h"
 #include "tracer/include.h"
@@ -253,18 +254,23 @@ int piece_cut(enum trace_piece_why why)
 	return err;
 }
 
+/* Under a filter it takes the helper to write. */
 void piece_stop(void)
 {
+	bool needs_helper = filters_hinder;
 	uint32_t old = piece_now;
 
 	write_unrecorded();
-	helper_stop();
+	if (!needs_helper)
+		helper_stop();
 	jit_keep(false);
 	thread_cut_all(PIECE_NONE);
 	queue_drain_piece(old);
 	if (close_piece(old, TRACE_END_STOPPED,
 			get_lost_count() - run.lost_count) == 0)
 		chunk_forget_pending(); /* END tells of it */
+	if (needs_helper)
+		helper_stop();
 	live_remove();
 	run.has_gap = true;
 	helper_allow();
@@ -299,7 +305,7 @@ bool piece_is_due(void)
 
 	if (!options.rotate.bytes && !options.rotate.ns)
 		return false;
-	if (piece_now == PIECE_NONE)
+	if (piece_now == PIECE_NONE || filters_hinder)
 		return false;
 	now_ns = clock_monotonic_ns();
 	if (now_ns < run.due_ns)

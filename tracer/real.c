@@ -147,6 +147,8 @@ static void find_all(void)
 	FIND(waitpid, "waitpid");
 	FIND(wait4, "wait4");
 	FIND(waitid, "waitid");
+	FIND(prctl, "prctl");
+	FIND(syscall, "syscall");
 	check_usable_size();
 	real.chunks_to_check = is_glibc() ? CHUNKS_TO_CHECK : 0;
 }

@@ -68,6 +68,8 @@ struct real {
 	pid_t (*waitpid)(pid_t, int *, int);
 	pid_t (*wait4)(pid_t, int *, int, struct rusage *);
 	int (*waitid)(idtype_t, id_t, siginfo_t *, int);
+	int (*prctl)(int, ...);
+	long (*syscall)(long, ...);
 };
 
 extern struct real real;

@@ -14,6 +14,7 @@
 #include "tracer/cull_stamps.h"
 #include "tracer/duration.h"
 #include "tracer/event.h"
+#include "tracer/filters.h"
 #include "tracer/helper.h"
 #include "tracer/hooks_new.h"
 #include "tracer/jit.h"
@@ -183,6 +184,13 @@ bool state_is_owner(void)
 	return state_page->on && state_page->pid == state_pid();
 }
 
+/* Safety: the helper. */
+static void take_last_smaps(void *arg)
+{
+	(void)arg;
+	smaps_take();
+}
+
 /* Memory as it is at the end.  A failing exec may be one of a hundred.
    Safety: inside the guard, owner, without the helper. */
 static void take_smaps(enum trace_end_how how)
@@ -192,22 +200,28 @@ static void take_smaps(enum trace_end_how how)
 	sys_signals_block(&signals);
 	if (how == TRACE_END_EXEC)
 		smaps_take_if_due();
-	else
+	else if (!filters_hinder || !helper_call(take_last_smaps, NULL))
 		smaps_take();
 	sys_signals_restore(&signals);
 }
 
-/* Safety: inside the guard, owner.  What every end has in common. */
+/* Safety: inside the guard, owner.  What every end has in common.  Under a
+   filter it takes the helper to write. */
 static void write_end(enum trace_end_how how, int status, const char *program)
 {
+	bool needs_helper = filters_hinder;
+
 	event_rss_last();
 	unwind_report();
 	thread_flush_all();
 	modules_scan();
-	helper_stop();
+	if (!needs_helper)
+		helper_stop();
 	take_smaps(how);
 	jit_keep(how == TRACE_END_EXEC);
 	piece_end(how, status, program);
+	if (needs_helper)
+		helper_stop();
 }
 
 /*

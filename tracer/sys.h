@@ -5,7 +5,9 @@
  * The tracer runs inside other people's allocator calls, so its own system
  * calls must not go through symbols the program or the tracer itself may have
  * interposed, must not be cancellation points and must not touch errno.
- * Every function returns what the kernel returned: -errno on failure.
+ * Every function returns what the kernel returned: -errno on failure.  A call
+ * for which the program's own seccomp filter would have it killed is not made:
+ * it returns -EPERM (filters.h).
  *
  * Safety (all of them): before start-up: yes.  Signal handler: yes.  After
  * fork: yes.  Allocates: no.  Locks: none.  errno: untouched.
@@ -25,8 +27,8 @@
 #include <time.h>
 
 #if defined(__x86_64__)
-static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
-			     long f)
+static inline long sys_call_raw(long nr, long a, long b, long c, long d, long e,
+				long f)
 {
 	long ret;
 	register long r10 __asm__("r10") = d;
@@ -40,8 +42,8 @@ static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
 	return ret;
 }
 #elif defined(__aarch64__)
-static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
-			     long f)
+static inline long sys_call_raw(long nr, long a, long b, long c, long d, long e,
+				long f)
 {
 	register long x8 __asm__("x8") = nr;
 	register long x0 __asm__("x0") = a;
@@ -59,6 +61,18 @@ static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
 #else
 #error "no system call stub for this architecture"
 #endif
+
+/* Set once the program has a filter: makes the system call of number call[0]
+   and these arguments, or returns -EPERM. */
+extern long (*sys_filtered)(const long call[7]);
+
+static inline long sys_call6(long nr, long a, long b, long c, long d, long e,
+			     long f)
+{
+	if (__builtin_expect(sys_filtered != NULL, 0))
+		return sys_filtered((const long[]){nr, a, b, c, d, e, f});
+	return sys_call_raw(nr, a, b, c, d, e, f);
+}
 
 #define SYS_CALL0(nr) sys_call6((nr), 0, 0, 0, 0, 0, 0)
 #define SYS_CALL1(nr, a) sys_call6((nr), (long)(a), 0, 0, 0, 0, 0)
@@ -230,9 +244,9 @@ static inline int sys_tgkill(int tgid, int tid, int sig)
 	return (int)SYS_CALL3(SYS_tgkill, tgid, tid, sig);
 }
 
-static inline void sys_sched_yield(void)
+static inline long sys_sched_yield(void)
 {
-	SYS_CALL0(SYS_sched_yield);
+	return SYS_CALL0(SYS_sched_yield);
 }
 
 static inline int sys_getrlimit(int which, struct rlimit *lim)
@@ -299,11 +313,11 @@ static inline long sys_sched_getaffinity(void *mask, size_t len)
 	return SYS_CALL3(SYS_sched_getaffinity, 0, len, mask);
 }
 
-static inline void sys_nanosleep(long ns)
+static inline long sys_nanosleep(long ns)
 {
 	struct timespec ts = {0, ns};
 
-	SYS_CALL2(SYS_nanosleep, &ts, NULL);
+	return SYS_CALL2(SYS_nanosleep, &ts, NULL);
 }
 
 /* Sleeps while *@word is @seen, at most @ms, until woken or a signal. */

@@ -497,6 +497,11 @@ void thread_write_own_name(const struct thread *th)
 	sys_signals_restore(&signals);
 }
 
+uint32_t thread_last_number(void)
+{
+	return threads.last_number;
+}
+
 uint64_t thread_lost_count(void)
 {
 	return threads.lost_count;

@@ -118,6 +118,9 @@ void thread_write_own_name(const struct thread *th);
 /* Return: events lost in ways that only threads know.  Safety: anywhere. */
 uint64_t thread_lost_count(void);
 
+/* Return: the newest thread's number.  Safety: anywhere. */
+uint32_t thread_last_number(void);
+
 /*
  * Ends of the stacks of all threads that have a stream, in no order, as far as
  * they are known; a thread that begins or ends meanwhile may be missing.

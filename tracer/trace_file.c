@@ -8,6 +8,8 @@
 
 #include "tracer/announce.h"
 #include "tracer/compiler.h"
+#include "tracer/filters.h"
+#include "tracer/helper.h"
 #include "tracer/log.h"
 #include "tracer/options.h"
 #include "tracer/output_name.h"
@@ -298,7 +300,8 @@ static COLD ssize_t write_limited(int fd, const void *bytes, size_t len)
 	return done;
 }
 
-int trace_file_append(uint32_t piece, const void *bytes, size_t len)
+/* Safety: as trace_file_append(). */
+static int append(uint32_t piece, const void *bytes, size_t len)
 {
 	struct trace_file *file = get(piece);
 	uint64_t limit = get_size_limit();
@@ -323,6 +326,34 @@ int trace_file_append(uint32_t piece, const void *bytes, size_t len)
 		return (int)done;
 	file->bytes = (uint64_t)st.st_size + (uint64_t)done;
 	return (size_t)done == len ? 0 : -ENOSPC;
+}
+
+/**
+ * struct request - what the helper is asked to append
+ */
+struct request {
+	uint32_t piece;
+	const void *bytes;
+	size_t len;
+	int err;
+};
+
+/* Safety: the helper. */
+static void append_for_thread(void *arg)
+{
+	struct request *request = arg;
+
+	request->err = append(request->piece, request->bytes, request->len);
+}
+
+int trace_file_append(uint32_t piece, const void *bytes, size_t len)
+{
+	struct request request = {piece, bytes, len, 0};
+
+	if (UNLIKELY(filters_hinder) &&
+	    helper_call(append_for_thread, &request))
+		return request.err;
+	return append(piece, bytes, len);
 }
 
 int trace_file_inherit(uint32_t piece)

@@ -7,18 +7,27 @@
  *   clone: new processes and threads
  *   identity: all that tells who the process is and what its children do
  *   getpid: that call; then children that vfork() made end, and execute
+ *   kill: as all, but whoever makes another call is killed, and more memory
+ *          may be asked for
+ *   kill-all-threads: the same by seccomp()
+ *   kill-some: what opens, writes and changes files kills; threads allocate
+ *   wrong: filters that the kernel does not take
+ *   strict: seccomp's strict mode
+ *   tsc: reading the time stamp counter
  * Truth: "has SIZE COUNT".
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "truth.h"
 
@@ -104,6 +113,117 @@ static void refuse_getpid(void)
 	refuse(calls, sizeof(calls) / sizeof(calls[0]));
 }
 
+static void churn(size_t size, int count)
+{
+	truth("has %zu %d\n", size, count);
+	for (int i = 0; i < count; i++) {
+		void *p = malloc(size);
+
+		TRUTH_KEEP(p);
+		free(p);
+	}
+}
+
+/* As all, but killing.  Return: of the filter. */
+static struct sock_fprog get_killing(void)
+{
+	static struct sock_filter filter[] = {
+		LOAD(nr),
+		IS(SYS_exit_group, 5, 0),
+		IS(SYS_exit, 4, 0),
+		IS(SYS_brk, 3, 0),
+		IS(SYS_write, 0, 3),
+		LOAD(args[0]),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 2, 1, 0),
+		ANSWER(SECCOMP_RET_ALLOW),
+		ANSWER(SECCOMP_RET_KILL_PROCESS),
+	};
+
+	return (struct sock_fprog){sizeof(filter) / sizeof(filter[0]), filter};
+}
+
+static void kill_all(void)
+{
+	struct sock_fprog program = get_killing();
+
+	install(program.filter, program.len);
+}
+
+static void kill_all_threads(void)
+{
+	struct sock_fprog program = get_killing();
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		    SECCOMP_FILTER_FLAG_TSYNC, &program))
+		abort();
+}
+
+static void *churn_in_thread(void *arg)
+{
+	churn(503, *(int *)arg);
+	return NULL;
+}
+
+static void kill_some(void)
+{
+	static const int calls[] = {SYS_fallocate, SYS_pwritev, SYS_pwrite64,
+				    SYS_fstat, SYS_newfstatat, SYS_getrusage,
+				    SYS_unlinkat, SYS_readlinkat, SYS_wait4};
+	struct sock_filter filter[FILTER_MAX];
+	pthread_t threads[3];
+	int count = 8000;
+	size_t n = 0;
+
+	filter[n++] = (struct sock_filter)LOAD(nr);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		filter[n++] = (struct sock_filter)IS((unsigned)calls[i], 0, 1);
+		filter[n++] = (struct sock_filter)ANSWER(
+		    SECCOMP_RET_KILL_PROCESS);
+	}
+	filter[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
+	install(filter, n);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&threads[i], NULL, churn_in_thread, &count))
+			abort();
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void install_wrong(void)
+{
+	struct sock_filter invalid = {.code = 0xffff};
+	struct sock_fprog program = get_killing();
+	struct sock_fprog away = {4, (struct sock_filter *)8};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (void *)8) != -1 ||
+	    errno != EFAULT ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &away) != -1 ||
+	    errno != EFAULT ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 1u << 31, &program) !=
+		-1 || errno != EINVAL)
+		abort();
+	program = (struct sock_fprog){1, &invalid};
+	if (syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program,
+		    0, 0) != -1 || errno != EINVAL)
+		abort();
+}
+
+static void be_strict(void)
+{
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0))
+		abort();
+}
+
+static void forbid_tsc(void)
+{
+#if defined(__x86_64__)
+	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
+		abort();
+#endif
+}
+
 /* Two children that share the memory until they end. */
 static void borrow_memory(void)
 {
@@ -121,17 +241,6 @@ static void borrow_memory(void)
 		abort();
 }
 
-static void churn(size_t size, int count)
-{
-	truth("has %zu %d\n", size, count);
-	for (int i = 0; i < count; i++) {
-		void *p = malloc(size);
-
-		TRUTH_KEEP(p);
-		free(p);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 4)
@@ -146,6 +255,18 @@ int main(int argc, char **argv)
 		refuse_clone();
 	else if (strcmp(argv[1], "getpid") == 0)
 		refuse_getpid(), borrow_memory();
+	else if (strcmp(argv[1], "kill") == 0)
+		kill_all();
+	else if (strcmp(argv[1], "kill-all-threads") == 0)
+		kill_all_threads();
+	else if (strcmp(argv[1], "kill-some") == 0)
+		kill_some();
+	else if (strcmp(argv[1], "wrong") == 0)
+		install_wrong();
+	else if (strcmp(argv[1], "strict") == 0)
+		be_strict();
+	else if (strcmp(argv[1], "tsc") == 0)
+		forbid_tsc();
 	else
 		refuse_identity();
 	for (int i = atoi(argv[3]); i; i--) {
@@ -156,5 +277,7 @@ int main(int argc, char **argv)
 	}
 	if (write(1, "went on\n", 8) != 8)
 		return 1;
+	if (strcmp(argv[1], "strict") == 0)
+		syscall(SYS_exit, 6);
 	_exit(6);
 }

@@ -181,6 +181,37 @@ def system_calls_refused():
 
 
 @test
+def system_calls_that_kill():
+    """The tracer makes none of them, and nothing is lost: the helper is
+    outside of the filter."""
+    for what, before, after in (("kill", 1, 100), ("kill", 100, 12000),
+                                ("kill-all-threads", 12000, 12000),
+                                ("kill-some", 1, 100), ("wrong", 1, 100)):
+        argv = ["filtered", what, str(before), str(after)]
+        for run in same_as_untraced(argv, keep_stacks=False):
+            check_equal((run.status, run.stdout), (6, b"went on\n"), argv)
+            has_what_it_says(run)
+            check_equal(run.trace.lost, [], argv)
+            check_equal(run.trace.damaged, 0, argv)
+            run.only_end(3, 6)
+
+
+@test
+def no_more_time():
+    """Where the time stamp counter may not be read, recording ends."""
+    for what in ("strict", "tsc"):
+        for before in (1, 12000):
+            argv = ["filtered", what, str(before), "100"]
+            for run in same_as_untraced(
+                    argv, messages=["recording ends, as the program calls"]):
+                check_equal((run.status, run.stdout), (6, b"went on\n"), argv)
+                check_equal(run.trace.damaged, 0, argv)
+                sizes = collections.Counter(run.sizes())
+                check_equal(sizes[501], before, argv)
+                check(sizes[502] in (0, 100), argv)
+
+
+@test
 def ten_thousand_threads():
     ordeal("threads:10000", "exit:3", end=(1, 3), keep_stacks=False)
 

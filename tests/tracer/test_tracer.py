@@ -557,7 +557,7 @@ def exported_symbols():
         execle fexecve execveat pthread_setname_np
         setuid setgid seteuid setegid setreuid setregid setresuid setresgid
         setgroups initgroups chroot unshare setns capset
-        waitpid wait4 waitid
+        waitpid wait4 waitid prctl syscall
         __register_frame __register_frame_table __deregister_frame
         memory_profiler_start memory_profiler_stop memory_profiler_sync
         memory_profiler_is_recording memory_profiler_mark
