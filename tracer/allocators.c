@@ -349,6 +349,11 @@ void allocators_check_order(void)
 			 "the program has the allocator of a sanitizer inside "
 			 "it, whose blocks are not recorded",
 			 NULL, 0);
+	if (options.under_valgrind)
+		log_line(LOG_WARN,
+			 "valgrind has put an allocator in front of "
+			 "libmemprof.so, whose blocks are not recorded",
+			 NULL, 0);
 	if (first && !sanitized && !calls_hooks(first))
 		log_line(LOG_WARN,
 			 "its blocks are not recorded, as it comes before "

@@ -155,7 +155,6 @@ HOOK int prctl(int option, ...)
 	return ret;
 }
 
-#if defined(__x86_64__)
 /* What syscall() below is for.  Safety: as the hooks. */
 __attribute__((used)) static long make_watched_call(long number, long a, long b,
 						    long c, long d, long e)
@@ -184,6 +183,7 @@ __attribute__((used)) static void *find_syscall(void)
 	return (void *)(uintptr_t)call_directly;
 }
 
+#if defined(__x86_64__)
 /*
  * Others go to the real function with all that the caller gave, its stack
  * included: clone() may come back on another.
@@ -215,5 +215,22 @@ HOOK __attribute__((naked)) long syscall(__attribute__((unused)) long number,
 		"jmp *%%rax"
 		:
 		: "i"(SYS_seccomp), "i"(SYS_prctl));
+}
+#else
+HOOK long syscall(long number, ...)
+{
+	long (*target)(long, ...) = (long (*)(long, ...))find_syscall();
+	long call[7] = {number};
+	va_list args;
+
+	va_start(args, number);
+	for (int i = 1; i < 7; i++)
+		call[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_seccomp || number == SYS_prctl)
+		return make_watched_call(number, call[1], call[2], call[3],
+					 call[4], call[5]);
+	return target(number, call[1], call[2], call[3], call[4], call[5],
+		      call[6]);
 }
 #endif

@@ -13,6 +13,8 @@
 
 /* Valgrind ends the program at a clone() like the helper's. */
 #define VALGRIND_LIBRARY "vgpreload_"
+/* All of its tools have this one; those that replace malloc have another. */
+#define VALGRIND_CORE "vgpreload_core"
 #define PREFIX "MEMORY_PROFILER_"
 #define CHILD_VARIABLE PREFIX "IS_CHILD"
 #define LIBRARY "libmemprof.so"
@@ -223,6 +225,19 @@ static void read_variable(const char *entry)
 	}
 }
 
+/* Safety: pure.  Looks for valgrind's libraries in @preload. */
+static void read_preload(const char *preload)
+{
+	const char *found = preload;
+
+	while ((found = strstr(found, VALGRIND_LIBRARY))) {
+		options.helper = false;
+		if (strncmp(found, VALGRIND_CORE, sizeof(VALGRIND_CORE) - 1))
+			options.under_valgrind = true;
+		found++;
+	}
+}
+
 /* Safety: pure.  The traced process above says where it began. */
 static void read_mark(const char *value)
 {
@@ -235,18 +250,18 @@ static void read_mark(const char *value)
 
 void options_read(char **envp)
 {
-	bool has_valgrind = false;
-	const char *value;
+	const char *value, *preload = NULL;
 
 	for (; *envp; envp++) {
 		if (strncmp(*envp, PREFIX, sizeof(PREFIX) - 1) == 0)
 			read_variable(*envp + sizeof(PREFIX) - 1);
 		else if ((value = match_variable(*envp, "LD_PRELOAD")))
-			has_valgrind = strstr(value, VALGRIND_LIBRARY);
+			preload = value;
 		if ((value = match_variable(*envp, CHILD_VARIABLE)))
 			read_mark(value);
 	}
-	options.helper &= !has_valgrind;
+	if (preload)
+		read_preload(preload);
 }
 
 /* Safety: pure. */

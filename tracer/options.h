@@ -85,6 +85,7 @@ struct options {
 	bool own_unwinder;
 	enum verify_unwind verify_unwind;
 	bool helper;
+	bool under_valgrind; /* by one of its tools that replace malloc */
 	bool patch_allocators;
 	uint64_t duration_ns;
 	bool sigusr1;

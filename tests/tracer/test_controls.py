@@ -276,7 +276,7 @@ def traces_that_cannot_be_made():
     for output, why in (("nodir/x", "No such file"),
                         ("nodir/%p.dat", "No such file"),
                         (".", "Is a directory"), ("file/x", "Not a dir"),
-                        ("/dev/null", "File exists"),
+                        ("/dev/null", "It is no regular file"),
                         ("x" * 300, "name too long"),
                         ("x" * 2000, "name too long")):
         for argv, env in ((["-o", output], {}),
@@ -356,8 +356,56 @@ def options_that_set_variables():
         check("--" in err, err)
     for option, says in (("--chown=me", "--chown takes the number of a user"),
                          ("--rotate=M", "64M, 10m or 64M,10m, not 'M'"),
-                         ("--output=-", "standard output takes no trace")):
-        check(says in launch(option, "true", cwd=directory)[2], option)
+                         ("--output=-", "standard output takes no trace"),
+                         ("--output=", "takes the name of a file"),
+                         ("--output=%", "%n and %% are placeholders"),
+                         ("--output=a%q", "%n and %% are placeholders"),
+                         ("--output=/dev/null", "is no regular file")):
+        status, out, err = launch(option, "echo", "x", cwd=directory)
+        check_equal((status, out), (125, ""), option)
+        check(says in err, option, err)
+    for option in ("--help", "--version"):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            p = subprocess.run([RECORD, option], stdout=full, text=True,
+                               stderr=subprocess.PIPE, check=False)
+        check_equal(p.returncode, 125, option)
+        check("standard output: " in p.stderr, option, p.stderr)
+    shutil.rmtree(directory)
+
+
+@test
+def launcher_to_its_own_output():
+    """By the name of /dev/stdout it is a regular file like any."""
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "out")
+    with open(path, "w", encoding="utf-8") as out:
+        p = subprocess.run([RECORD, "-o", "/dev/stdout", "echo", "x"],
+                           stdout=out, stderr=subprocess.PIPE, text=True,
+                           check=False)
+    check_equal((p.returncode, os.path.getsize(path)), (125, 0))
+    check("or standard output" in p.stderr, p.stderr)
+    shutil.rmtree(directory)
+
+
+@test
+def launcher_without_a_name():
+    status, out, err = launch("echo", "x",
+                              env=dict(os.environ, **{PREFIX + "OUTPUT": ""}))
+    check_equal((status, out), (0, "x\n"))
+    check("OUTPUT is empty" in err, err)
+
+
+@test
+def under_valgrind():
+    if not shutil.which("valgrind"):
+        raise Skip("valgrind")
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    for tool, says in (("memcheck", True), ("none", False)):
+        status, _, err = launch("--children", "-o", "t.%p", "valgrind", "-q",
+                                "--tool=" + tool, "true", cwd=directory)
+        check_equal(status, 0, tool)
+        check_equal("valgrind has put an allocator in front" in err, says,
+                    f"{tool}: {err}")
     shutil.rmtree(directory)
 
 

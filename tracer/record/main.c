@@ -100,7 +100,14 @@ static void finish_all(const struct settings *set, const struct traces *traces,
 static void tell_why_not(const struct settings *set, const char *program,
 			 bool is_announced, const struct launch_result *result)
 {
-	if (is_announced && WIFSIGNALED(result->wait_status))
+	const char *output = getenv("MEMORY_PROFILER_OUTPUT");
+
+	if (output && !*output)
+		fprintf(stderr,
+			"memprof-record: %s was not traced: "
+			"MEMORY_PROFILER_OUTPUT is empty\n",
+			program);
+	else if (is_announced && WIFSIGNALED(result->wait_status))
 		fprintf(stderr,
 			"memprof-record: %s was killed before it used any "
 			"memory\n",

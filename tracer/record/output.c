@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,19 @@ static int check_directory(const char *path)
 	return access(path, W_OK | X_OK) != 0 ? errno : 0;
 }
 
+/* Safety: system calls.  Whether it is where messages go: by the name of
+   /dev/stdout a regular file can be. */
+static bool is_own_output(const struct stat *st)
+{
+	struct stat own;
+
+	for (int fd = 1; fd <= 2; fd++)
+		if (fstat(fd, &own) == 0 && own.st_dev == st->st_dev &&
+		    own.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
 /*
  * A file that is there is overwritten, unless another process has it, and the
  * tracer takes another name.
@@ -38,7 +52,7 @@ static int check_file(const char *path, const char *directory)
 		return errno == ENOENT ? check_directory(directory) : errno;
 	if (S_ISDIR(st.st_mode))
 		return EISDIR;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) || is_own_output(&st))
 		return EEXIST;
 	return access(path, W_OK) != 0 ? errno : 0;
 }

@@ -74,10 +74,17 @@ struct control {
 	const char *takes;
 };
 
-/* Safety: pure. */
+/* Safety: pure.  A letter that is no placeholder would leave the name. */
 static bool is_output(const char *argument)
 {
-	return strcmp(argument, "-") != 0;
+	const char *p = argument;
+
+	while ((p = strchr(p, '%'))) {
+		if (!p[1] || !strchr("pten%", p[1]))
+			return false;
+		p += 2;
+	}
+	return *argument && strcmp(argument, "-") != 0;
 }
 
 /* Safety: pure. */
@@ -139,7 +146,8 @@ static bool is_included(const char *argument)
 
 static const struct control controls[] = {
     {"output", "OUTPUT", NULL, NULL, is_output,
-     "the name of a file; standard output takes no trace"},
+     "the name of a file, in which %p, %t, %e, %n and %% are placeholders; "
+     "standard output takes no trace"},
     {"children", "TRACK_CHILD_PROCESSES", NULL, "1", NULL, NULL},
     {"disable-at-start", "DISABLE_BY_DEFAULT", NULL, "1", NULL, NULL},
     {"duration", "DURATION", NULL, NULL, is_seconds,
@@ -218,6 +226,14 @@ static void apply(const struct control *control, const char *argument)
 		set_variable(control->also, argument);
 }
 
+/* Safety: single thread.  Writes @text to standard output, and ends. */
+static _Noreturn void print(const char *text)
+{
+	if (fputs(text, stdout) < 0 || fflush(stdout) != 0)
+		fail(EXIT_OWN_FAILURE, "standard output", errno);
+	exit(0);
+}
+
 /* Safety: pure.  @ret has room for all options. */
 static void fill_options(struct option *ret)
 {
@@ -248,11 +264,9 @@ void settings_parse(int argc, char **argv, struct settings *ret)
 			ret->quiet = true;
 			break;
 		case 'h':
-			fputs(help, stdout);
-			exit(0);
+			print(help);
 		case 'V':
-			puts("memprof-record " MEMPROF_VERSION);
-			exit(0);
+			print("memprof-record " MEMPROF_VERSION "\n");
 		case '?':
 			fputs("Try 'memprof-record --help'.\n", stderr);
 			exit(EXIT_OWN_FAILURE);
@@ -360,7 +374,9 @@ void settings_set_environment(const char *names_path)
 
 	if (err) {
 		fprintf(stderr, "memprof-record: cannot make %s: %s\n",
-			output ? output : "a trace here", strerror(err));
+			output ? output : "a trace here",
+			err == EEXIST ? "It is no regular file, or standard output"
+				      : strerror(err));
 		exit(EXIT_OWN_FAILURE);
 	}
 	set_absolute("OUTPUT", output ? output : OPTIONS_OUTPUT_DEFAULT);
