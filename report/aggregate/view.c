@@ -28,7 +28,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 		return NULL;
 	view->options = *options;
 	view->filter = filter;
-	view->is_all = filter_is_empty(filter);
+	view->scope = filter_scope(filter);
 	view->has_timeline = options->keep_timeline;
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
@@ -157,6 +157,12 @@ static void group_add_culled(struct view *view, struct view_group *group,
 	view->totals.bytes += bytes;
 }
 
+/* Whether view_settle() will take the sums from the engine. */
+static bool has_sums(const struct view *view)
+{
+	return view->scope == FILTER_ALL || view->scope == FILTER_FREED;
+}
+
 int view_add_culled(void *context, const struct culled *culled)
 {
 	struct view *view = context;
@@ -177,7 +183,7 @@ int view_add_culled(void *context, const struct culled *culled)
 	view->totals.culled_bytes += bytes;
 	if (!groups_cover(view, culled->record.group))
 		return -ENOMEM;
-	if (!view->is_all)
+	if (!has_sums(view))
 		group_add_culled(view,
 				 &view->groups.items[culled->record.group],
 				 culled);
@@ -190,41 +196,57 @@ int view_add_culled(void *context, const struct culled *culled)
 	return status;
 }
 
+/* Return: what the engine has of the allocations of a group that @scope is
+   about. */
+static struct view_group group_of(const struct group *from,
+				  enum filter_scope scope)
+{
+	bool is_all = scope == FILTER_ALL;
+	const struct group_extent *extent = is_all ? &from->all : &from->freed;
+	struct view_group group = {
+		.stack = from->stack,
+		.count = from->freed_count,
+		.bytes = from->freed_bytes,
+		.usable = extent->usable_bytes,
+		.temporary_count = from->temporary_count,
+		.temporary_bytes = from->temporary_bytes,
+		.first_tick = extent->first_tick,
+		.last_tick = extent->last_tick,
+		.min_size = extent->min_size,
+		.max_size = extent->max_size,
+	};
+
+	if (is_all) {
+		group.leaked_count = from->allocated_count - from->freed_count;
+		group.leaked_bytes = from->allocated_bytes - from->freed_bytes;
+		group.count = from->allocated_count;
+		group.bytes = from->allocated_bytes;
+	}
+	return group;
+}
+
 int view_settle(struct view *view, const struct groups *groups)
 {
 	struct view_sums *totals = &view->totals;
 
-	if (!view->is_all)
+	if (!has_sums(view))
 		return 0;
 	if (groups->count && !groups_cover(view, (uint32_t)groups->count - 1))
 		return -ENOMEM;
-	totals->count = totals->bytes = 0;
+	totals->count = totals->bytes = totals->groups = 0;
 	totals->leaked_count = totals->leaked_bytes = 0;
-	totals->groups = groups->count;
 	for (size_t i = 0; i < groups->count; i++) {
-		const struct group *from = &groups->items[i];
 		struct view_group *to = &view->groups.items[i];
 
-		*to = (struct view_group){
-			.stack = from->stack,
-			.count = from->allocated_count,
-			.bytes = from->allocated_bytes,
-			.usable = from->usable_bytes,
-			.leaked_count =
-				from->allocated_count - from->freed_count,
-			.leaked_bytes =
-				from->allocated_bytes - from->freed_bytes,
-			.temporary_count = from->temporary_count,
-			.temporary_bytes = from->temporary_bytes,
-			.first_tick = from->first_tick,
-			.last_tick = from->last_tick,
-			.min_size = from->min_size,
-			.max_size = from->max_size,
-		};
+		if (view->scope == FILTER_FREED &&
+		    !groups->items[i].freed_count)
+			continue;
+		*to = group_of(&groups->items[i], view->scope);
 		totals->count += to->count;
 		totals->bytes += to->bytes;
 		totals->leaked_count += to->leaked_count;
 		totals->leaked_bytes += to->leaked_bytes;
+		totals->groups++;
 	}
 	return 0;
 }
@@ -235,7 +257,7 @@ static int view_take(struct view *view, const struct record *records,
 {
 	int status = 0;
 
-	if (!view->is_all)
+	if (!has_sums(view))
 		status = groups_add(view, records, of, count);
 	for (size_t i = 0; view->options.keep_histogram && i < count; i++)
 		histogram_add(&view->histogram, view->options.run,
@@ -247,12 +269,36 @@ static int view_take(struct view *view, const struct record *records,
 	return status;
 }
 
+/* The same of all records, where view_settle() will have the sums. */
+static int view_take_all(struct view *view, const struct record *records,
+			 size_t count)
+{
+	int status = 0;
+
+	for (size_t i = 0; view->options.keep_histogram && i < count; i++)
+		histogram_add(&view->histogram, view->options.run, &records[i]);
+	for (size_t i = 0; status == 0 && view->has_timeline && i < count; i++)
+		status = timeline_mark(&view->timeline, &records[i]);
+	for (size_t i = 0; status == 0 && view->rows.limit && i < count; i++)
+		status = rows_add(&view->rows, &records[i]);
+	return status;
+}
+
 int view_add(void *context, const struct record *records, size_t count)
 {
 	struct view *view = context;
+	/* Those that were never freed come last. */
+	bool all_freed = count && !record_is_leaked(&records[count - 1]);
 	filter_place passing[FILTER_SELECT_MAX];
 	int status = 0;
 
+	if (view->scope == FILTER_ALL ||
+	    (view->scope == FILTER_FREED && all_freed))
+		return view_take_all(view, records, count);
+	if (view->scope == FILTER_LEAKED && all_freed) {
+		filter_reject(view->filter, count);
+		return 0;
+	}
 	while (status == 0 && count) {
 		size_t some = count < FILTER_SELECT_MAX ? count
 							: FILTER_SELECT_MAX;
@@ -309,7 +355,8 @@ int view_take_history(struct view *view, const struct scope *scope,
 {
 	if (view->options.keep_history && !view->history) {
 		view->history = history_new(
-			scope, view->is_all ? NULL : &view->timeline,
+			scope,
+			view->scope == FILTER_ALL ? NULL : &view->timeline,
 			view->options.directory);
 		if (!view->history)
 			return -ENOMEM;

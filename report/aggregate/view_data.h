@@ -13,6 +13,7 @@
 #include "report/aggregate/scope.h"
 #include "report/aggregate/timeline.h"
 #include "report/aggregate/view.h"
+#include "report/filter/filter.h"
 
 /* The matched allocations of one group. */
 struct view_group {
@@ -35,7 +36,7 @@ struct view_group {
 struct view {
 	struct view_options options;
 	struct filter *filter;
-	bool is_all; /* nothing is filtered out: the engine has the sums */
+	enum filter_scope scope; /* the engine has the sums of some */
 	struct view_sums totals;
 	struct {
 		struct view_group *items; /* by group number */

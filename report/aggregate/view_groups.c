@@ -73,11 +73,12 @@ uint64_t view_group_value(const struct run *run, enum group_value value,
 	case GROUP_ALL_LEAKED_COUNT:
 		return all->allocated_count - all->freed_count;
 	case GROUP_ALL_FIRST:
-		return all->first_tick;
+		return all->all.first_tick;
 	case GROUP_ALL_LAST:
-		return all->last_tick;
+		return all->all.last_tick;
 	case GROUP_ALL_INTERVAL:
-		return run_span_ns(run, all->first_tick, all->last_tick);
+		return run_span_ns(run, all->all.first_tick,
+				   all->all.last_tick);
 	case GROUP_ALL_MOST_AT:
 		return all->max_live_bytes ? all->max_live_tick : 0;
 	case GROUP_VALUES:
@@ -277,14 +278,14 @@ static void add_group(struct table_maker *table, const struct scope *scope,
 	const struct view_group all = {
 		.count = group->allocated_count,
 		.bytes = group->allocated_bytes,
-		.usable = group->usable_bytes,
+		.usable = group->all.usable_bytes,
 		.leaked_count = group->allocated_count - group->freed_count,
 		.leaked_bytes = group->allocated_bytes - group->freed_bytes,
 		.temporary_count = group->temporary_count,
-		.first_tick = group->first_tick,
-		.last_tick = group->last_tick,
-		.min_size = group->min_size,
-		.max_size = group->max_size,
+		.first_tick = group->all.first_tick,
+		.last_tick = group->all.last_tick,
+		.min_size = group->all.min_size,
+		.max_size = group->all.max_size,
 	};
 
 	table_row(table);

@@ -135,7 +135,7 @@ static struct cell top_cell(const struct scope *scope, enum group_value value,
 					     matched->last_tick));
 	if (value == GROUP_ALL_INTERVAL)
 		return cell_seconds(
-			run_span(run, all->first_tick, all->last_tick));
+			run_span(run, all->all.first_tick, all->all.last_tick));
 	if (value == GROUP_ALL_MOST_AT && !all->max_live_bytes)
 		return cell_none();
 	if (value_columns[value].kind == CELL_SECONDS)

@@ -9,6 +9,21 @@
 
 /* --- sums ----------------------------------------------------------------- */
 
+static void extend(struct group_extent *extent, const struct culled *culled)
+{
+	const struct record *record = &culled->record;
+
+	extent->usable_bytes += culled->count * record->usable;
+	if (culled->first_tick < extent->first_tick)
+		extent->first_tick = culled->first_tick;
+	if (culled->last_tick > extent->last_tick)
+		extent->last_tick = culled->last_tick;
+	if (record->size < extent->min_size)
+		extent->min_size = record->size;
+	if (record->size > extent->max_size)
+		extent->max_size = record->size;
+}
+
 static void add_group(struct group *group, const struct culled *culled,
 		      uint64_t temporary)
 {
@@ -17,19 +32,12 @@ static void add_group(struct group *group, const struct culled *culled,
 
 	group->allocated_count += count;
 	group->allocated_bytes += bytes;
-	group->usable_bytes += count * record->usable;
 	group->freed_count += count;
 	group->freed_bytes += bytes;
 	group->temporary_count += temporary;
 	group->temporary_bytes += temporary * record->size;
-	if (culled->first_tick < group->first_tick)
-		group->first_tick = culled->first_tick;
-	if (culled->last_tick > group->last_tick)
-		group->last_tick = culled->last_tick;
-	if (record->size < group->min_size)
-		group->min_size = record->size;
-	if (record->size > group->max_size)
-		group->max_size = record->size;
+	extend(&group->all, culled);
+	extend(&group->freed, culled);
 }
 
 /* Adds @culled, of which @temporary were freed by the thread's next event, to all

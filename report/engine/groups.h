@@ -10,13 +10,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/core/lines.h"
+
+/* Of some allocations: sum of what was usable, when the first and the last were
+   made, the least and the greatest size. */
+struct group_extent {
+	uint64_t usable_bytes;
+	uint64_t first_tick;
+	uint64_t last_tick;
+	uint64_t min_size;
+	uint64_t max_size;
+};
+
 /**
  * struct group - what one backtrace allocated; sizes are requested bytes
+ * @all:          of all its allocations
  * @stack:        its node
- * @freed_count, @freed_bytes: of these allocations, those that ended
+ * @freed_count, @freed_bytes: of these allocations, those that ended; @freed
+ *                has more about them
  * @peak_bytes, @peak_count: alive at the moment of the run's peak; valid after
  *                groups_settle_peak()
- * @first_tick, @last_tick: of its allocations
  * @peak_epoch:   number of run peaks seen when @peak_bytes was taken
  * @max_live_bytes: most that was alive of it at one moment
  * @max_live_tick, @max_live_order: time and number of the event that first
@@ -35,25 +48,24 @@ struct group {
 	uint64_t temporary_bytes;
 	uint32_t stack;
 	/* What an allocation looks at. */
-	uint64_t usable_bytes;
-	uint64_t first_tick;
-	uint64_t last_tick;
-	uint64_t min_size;
-	uint64_t max_size;
+	struct group_extent all;
 	uint64_t max_live_bytes;
-	/* What changes seldom. */
-	uint64_t peak_bytes;
-	uint64_t peak_count;
 	uint64_t max_live_tick;
 	uint64_t max_live_order;
-};
+	/* What a free looks at, and what changes seldom. */
+	struct group_extent freed;
+	uint64_t peak_bytes;
+	uint64_t peak_count;
+} __attribute__((aligned(LINE_BYTES)));
 
 /**
  * struct groups - dense, in the order of their first allocation
+ * @items:    in @lines
  * @of_stack: group number + 1 by stack node, 0 for none
  */
 struct groups {
 	struct group *items;
+	struct lines lines;
 	size_t count;
 	size_t capacity;
 	uint32_t *of_stack;
@@ -97,10 +109,32 @@ static inline void group_note_peak(struct group *group, uint64_t epoch)
 	group->peak_count = group->allocated_count - group->freed_count;
 }
 
+static inline void group_extend(struct group_extent *extent, uint64_t tick,
+				uint64_t size, uint64_t usable)
+{
+	extent->usable_bytes += usable;
+	if (tick < extent->first_tick)
+		extent->first_tick = tick;
+	if (tick > extent->last_tick)
+		extent->last_tick = tick;
+	if (size < extent->min_size)
+		extent->min_size = size;
+	if (size > extent->max_size)
+		extent->max_size = size;
+}
+
+/* An allocation of @group is going to be noted. */
 static inline void group_prefetch(const struct group *group)
 {
 	__builtin_prefetch(group);
-	__builtin_prefetch((const char *)group + 64);
+	__builtin_prefetch(&group->all);
+}
+
+/* The same of a free. */
+static inline void group_prefetch_freed(const struct group *group)
+{
+	__builtin_prefetch(group);
+	__builtin_prefetch(&group->freed);
 }
 
 /* Call once at the end, with the final epoch. */

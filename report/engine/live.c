@@ -11,41 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct live_block) == 64, "a cache line");
+_Static_assert(sizeof(struct live_block) == LINE_BYTES, "a cache line");
 
 enum { LIVE_INITIAL_BITS = 12, LIVE_INITIAL = 1 << LIVE_INITIAL_BITS };
-
-/* Return: the first whole cache line in @memory. */
-static struct live_block *first_block(void *memory)
-{
-	uintptr_t line = sizeof(struct live_block);
-
-	return (struct live_block *)(((uintptr_t)memory + line - 1) / line *
-				     line);
-}
 
 /* Makes room for @capacity blocks.  Return: whether memory sufficed; what has
    grown stays. */
 static int blocks_grow(struct live_table *live, size_t capacity)
 {
-	ptrdiff_t off = (char *)live->blocks - (char *)live->memory;
-	struct live_block *blocks;
+	size_t size = sizeof(*live->blocks);
 	uint32_t *unused;
-	void *memory;
 
 	unused = realloc(live->unused, capacity * sizeof(*unused));
 	if (!unused)
 		return 0;
 	live->unused = unused;
-	memory = realloc(live->memory, (capacity + 1) * sizeof(*blocks));
-	if (!memory)
+	if (lines_grow(&live->lines, live->used * size, capacity * size))
 		return 0;
-	blocks = first_block(memory);
-	if ((char *)blocks - (char *)memory != off)
-		memmove(blocks, (char *)memory + off,
-			live->used * sizeof(*blocks));
-	live->memory = memory;
-	live->blocks = blocks;
+	live->blocks = live->lines.items;
 	return 1;
 }
 
@@ -65,7 +48,7 @@ int live_init(struct live_table *live)
 
 void live_done(struct live_table *live)
 {
-	free(live->memory);
+	lines_done(&live->lines);
 	free(live->unused);
 	free(live->slots);
 	memset(live, 0, sizeof(*live));

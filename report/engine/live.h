@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/core/lines.h"
+
 /**
  * struct live_block - a cache line; members as in struct record
  * @addr:      its key
@@ -56,7 +58,7 @@ struct live_slot {
 /**
  * struct live_table - open addressing over an array of blocks
  * @blocks:     @capacity of them, those in use scattered; a block's index
- *              does not change while it lives.  In @memory, owned
+ *              does not change while it lives.  In @lines
  * @used:       blocks that were ever in use
  * @unused:     indices of those that are not any more, @unused_count of them, the
  *              newest last; room for @capacity
@@ -66,7 +68,7 @@ struct live_slot {
  */
 struct live_table {
 	struct live_block *blocks;
-	void *memory;
+	struct lines lines;
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t used;

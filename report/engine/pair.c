@@ -150,6 +150,7 @@ end_block(struct engine *engine, struct live_place place,
 	group_note_peak(group, totals->peak_epoch);
 	group->freed_count++;
 	group->freed_bytes += size;
+	group_extend(&group->freed, block->alloc_tick, size, block->usable);
 	group->temporary_count += temporary;
 	group->temporary_bytes += temporary * size;
 	totals->temporary_count += temporary;
@@ -215,15 +216,7 @@ static inline void note_allocation(struct engine *engine, struct group *group,
 	group_note_peak(group, totals->peak_epoch);
 	group->allocated_count++;
 	group->allocated_bytes += size;
-	group->usable_bytes += size + event->a;
-	if (tick < group->first_tick)
-		group->first_tick = tick;
-	if (tick > group->last_tick)
-		group->last_tick = tick;
-	if (size < group->min_size)
-		group->min_size = size;
-	if (size > group->max_size)
-		group->max_size = size;
+	group_extend(&group->all, tick, size, size + event->a);
 	live = group->allocated_bytes - group->freed_bytes;
 	if (live > group->max_live_bytes) {
 		group->max_live_bytes = live;
@@ -341,7 +334,7 @@ look_ahead(const struct engine *engine, const struct event *events)
 	if (event->kind == EVENT_FREE) {
 		block = live_glance(&engine->live, event->addr);
 		if (block && block->group < groups->count)
-			group_prefetch(&groups->items[block->group]);
+			group_prefetch_freed(&groups->items[block->group]);
 	} else if (event->kind == EVENT_ALLOC &&
 		   event->stack < groups->of_stack_count &&
 		   groups->of_stack[event->stack]) {

@@ -73,9 +73,26 @@ enum filter_verdict filter_decide(struct filter *filter,
 	return verdict;
 }
 
-bool filter_is_empty(const struct filter *filter)
+enum filter_scope filter_scope(const struct filter *filter)
 {
-	return !filter->count;
+	const struct condition *only = filter->items;
+	bool leaked, freed;
+
+	if (!filter->count)
+		return FILTER_ALL;
+	if (filter->count > 1 || only->kind != CONDITION_RANGE ||
+	    only->subject != SUBJECT_LIFETIME_WORD)
+		return FILTER_SOME;
+	leaked = (only->min <= true && only->max >= true) != only->is_negated;
+	freed = (only->min <= false) != only->is_negated;
+	if (leaked == freed)
+		return FILTER_SOME;
+	return leaked ? FILTER_LEAKED : FILTER_FREED;
+}
+
+void filter_reject(struct filter *filter, size_t count)
+{
+	filter->items[0].removed += count;
 }
 
 size_t filter_select(struct filter *filter, const struct record *records,

@@ -303,8 +303,19 @@ void filter_free(struct filter *filter);
    filter_regex_failures() goes up. */
 bool filter_match(struct filter *filter, const struct record *record);
 
-/* Return: whether everything passes. */
-bool filter_is_empty(const struct filter *filter);
+/* What a filter asks for, as far as others can tell without it. */
+enum filter_scope {
+	FILTER_SOME,
+	FILTER_ALL,    /* everything passes */
+	FILTER_LEAKED, /* what was never freed, and all of it */
+	FILTER_FREED,  /* what was freed, and all of it */
+};
+
+enum filter_scope filter_scope(const struct filter *filter);
+
+/* The filter is FILTER_LEAKED, and @count records that were freed were not even
+   shown to it: they count as removed. */
+void filter_reject(struct filter *filter, size_t count);
 
 /* Indices of records that are tested together. */
 typedef uint16_t filter_place;

@@ -46,12 +46,12 @@ static bool interval_holds(const struct group *group,
 	uint64_t interval, limit;
 
 	if (time->kind == TIME_SHARE) {
-		interval = group->last_tick - group->first_tick;
+		interval = group->all.last_tick - group->all.first_tick;
 		limit = moment_share_ticks(time, run,
 					   is_min ? ROUND_UP : ROUND_DOWN);
 	} else {
-		interval = run_span_ns(run, group->first_tick,
-				       group->last_tick);
+		interval = run_span_ns(run, group->all.first_tick,
+				       group->all.last_tick);
 		limit = moment_duration_ns(time);
 	}
 	return is_min ? interval >= limit : interval <= limit;
