@@ -41,9 +41,9 @@ struct figure_frame {
 	const char *module;
 	const char *file;
 	uint32_t line;
+	bool is_inlined;  /* into the frame before it (its caller) */
 	uint64_t address; /* return address at run time */
 	uint64_t offset;
-	bool is_inlined;  /* into the frame before it (its caller) */
 };
 
 /**
