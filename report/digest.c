@@ -100,11 +100,35 @@ void digest_print(const struct pipeline *pipeline, const char *directory,
 	else
 		fprintf(out, "  trace        %s\n",
 			completeness_text(&pipeline->scope));
-	for (size_t i = 0; i < pipeline->spec->page_count; i++)
+	digest_print_pages(pipeline->spec, directory, out);
+}
+
+void digest_print_pages(const struct spec *spec, const char *directory,
+			FILE *out)
+{
+	for (size_t i = 0; i < spec->page_count; i++)
 		fprintf(out, "  %-12s %s/%s\n", i ? "" : "report", directory,
-			pipeline->spec->pages[i]->file);
-	if (!pipeline->spec->page_count)
+			spec->pages[i]->file);
+	if (!spec->page_count)
 		fprintf(out, "  report       %s/\n", directory);
+}
+
+void digest_print_short(const struct pipeline *pipeline, const char *name,
+			FILE *out)
+{
+	const struct engine_totals *totals = engine_totals(pipeline->engine);
+	const struct run *run = &pipeline->run;
+	char peak[UNITS_TEXT_SIZE], leaked[UNITS_TEXT_SIZE];
+
+	units_format_bytes(peak, sizeof(peak), totals->peak_bytes);
+	units_format_bytes(leaked, sizeof(leaked), totals->live_bytes);
+	fprintf(out, "  %-24s peak %9s, leaked %9s, %s%s: %s\n", name, peak,
+		leaked,
+		run->damage.count  ? "DAMAGED, "
+		: run->events_lost ? "INCOMPLETE, "
+				   : "",
+		summary_end_text(&pipeline->scope),
+		text_basename(run->executable));
 }
 
 static void print_ids(const struct module *module, FILE *out)

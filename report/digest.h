@@ -6,10 +6,19 @@
 #include <stdio.h>
 
 struct pipeline;
+struct spec;
 
 /* Ten lines about the run and the path of its page.  After pipeline_run(). */
 void digest_print(const struct pipeline *pipeline, const char *directory,
 		  FILE *out);
+
+/* One line about the run of several whose trace is called @name. */
+void digest_print_short(const struct pipeline *pipeline, const char *name,
+			FILE *out);
+
+/* Which pages there are in @directory. */
+void digest_print_pages(const struct spec *spec, const char *directory,
+			FILE *out);
 
 /* --list: what the trace holds.  Only pipeline_open() is needed. */
 void digest_list(const struct pipeline *pipeline, FILE *out);

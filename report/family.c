@@ -12,6 +12,7 @@
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/core/text.h"
+#include "report/core/units.h"
 #include "report/core/vec.h"
 #include "report/engine/engine.h"
 #include "report/output/artifact.h"
@@ -24,7 +25,12 @@
  * struct family_member - one run
  * @number: in the order they were given
  * @command: with its arguments
- * @is_placed: it has its row
+ * @short_command: the same without the program's directory
+ * @end, @short_end: how it ended, for pages in fewer words
+ * @parent: number in the order of starts of the run that its row stands below,
+ *          @no_parent if that is not here
+ * @is_next: the parent replaced itself by this: the same process
+ * @is_exec: it replaced itself by another program
  * @failed: conditions of fail_if that hold; @has_limits: there are any
  * @inherited: frees of blocks that the process had when it was forked
  */
@@ -33,7 +39,9 @@ struct family_member {
 	const char *report;
 	const char *program;
 	const char *command;
+	const char *short_command;
 	const char *end;
+	const char *short_end;
 	uint32_t pid;
 	uint32_t ppid;
 	uint64_t start_ns;
@@ -45,9 +53,13 @@ struct family_member {
 	uint64_t inherited;
 	size_t failed;
 	bool has_limits;
+	size_t parent;
 	bool is_fork;
-	bool is_placed;
+	bool is_exec;
+	bool is_next;
 };
+
+static const size_t no_parent = SIZE_MAX;
 
 static const struct figure_column columns[] = {
 	{ "process", "Process", NULL, CELL_ID },
@@ -67,21 +79,24 @@ static const struct figure_column columns[] = {
 	{ "failed_limits", "Failed limits", NULL, CELL_COUNT },
 };
 
-/* Of these the page shows as many as fit on it. */
+/* Of these the page shows as many as fit on it; the last where there are limits. */
 static const struct figure_column page_columns[] = {
 	{ "command", "Command", NULL, CELL_TEXT },
-	{ "report", "Report", NULL, CELL_LINK },
+	{ "peak_bytes", "Peak", "peak_bytes", CELL_BYTES },
+	{ "leaked_bytes", "Leaked", "leaked", CELL_BYTES },
+	{ "start", "Started after", NULL, CELL_SECONDS },
+	{ "run_time", "Run time", "run_time", CELL_SECONDS },
 	{ "process", "Process", NULL, CELL_ID },
-	{ "start", "Started", NULL, CELL_DATE },
-	{ "run_time", "Run time", NULL, CELL_SECONDS },
-	{ "peak_bytes", "Peak", NULL, CELL_BYTES },
-	{ "leaked_bytes", "Leaked", NULL, CELL_BYTES },
-	{ "end", "End", NULL, CELL_TEXT },
+	{ "report", "Report", NULL, CELL_LINK },
+	{ "end", "Ended", NULL, CELL_TEXT },
 	{ "failed_limits", "Failed limits", NULL, CELL_COUNT },
 };
 
-/* Of a command line that a page shows, in bytes. */
-enum { COMMAND_MAX = 200 };
+/* COMMAND_MAX: of a command line that a page shows, in bytes */
+enum {
+	COMMAND_MAX = 200,
+	PAGE_COLUMNS = sizeof(page_columns) / sizeof(page_columns[0]),
+};
 
 void family_done(struct family *family)
 {
@@ -95,19 +110,32 @@ static const char *keep_text(struct family *family, const char *text)
 	return arena_copy(&family->arena, text, strlen(text));
 }
 
-/* Return: the command line, cut off at an argument where it is long. */
-static const char *command_text(struct family *family, const struct run *run)
+/* Return: @program with the arguments of @run, cut off at one where that is
+   long. */
+static const char *command_text(struct family *family, const struct run *run,
+				const char *program)
 {
-	const char *text = run->executable;
+	const char *text = keep_text(family, program);
 
-	for (size_t i = 0; i < run->argument_count && text; i++) {
-		if (i && strlen(text) + strlen(run->arguments[i]) > COMMAND_MAX)
+	for (size_t i = 1; i < run->argument_count && text; i++) {
+		if (strlen(text) + strlen(run->arguments[i]) > COMMAND_MAX)
 			return arena_printf(&family->arena, "%s \xe2\x80\xa6",
 					    text);
-		text = arena_printf(&family->arena, "%s%s%s", i ? text : "",
-				    i ? " " : "", run->arguments[i]);
+		text = arena_printf(&family->arena, "%s %s", text,
+				    run->arguments[i]);
 	}
-	return text ? keep_text(family, text) : NULL;
+	return text;
+}
+
+static const char *short_end(struct family *family,
+			     const struct pipeline *pipeline)
+{
+	const struct run *run = &pipeline->run;
+
+	return run->end == RUN_END_EXEC
+		       ? arena_printf(&family->arena, "became %s",
+				      text_basename(run->exec_program))
+		       : keep_text(family, summary_end_text(&pipeline->scope));
 }
 
 int family_add(struct family *family, const struct pipeline *pipeline,
@@ -116,6 +144,8 @@ int family_add(struct family *family, const struct pipeline *pipeline,
 	const struct engine_totals *totals = engine_totals(pipeline->engine);
 	struct family_member *member = vec_push(&family->members);
 	const struct run *run = &pipeline->run;
+	const char *program =
+		run->argument_count ? run->arguments[0] : run->executable;
 	size_t failed;
 	bool has_limits = budgets_count(pipeline, &failed) > 0;
 
@@ -124,9 +154,12 @@ int family_add(struct family *family, const struct pipeline *pipeline,
 	*member = (struct family_member){
 		.number = family->members.count,
 		.report = text_sanitize(&family->arena, name, strlen(name)),
-		.command = command_text(family, run),
+		.command = command_text(family, run, program),
+		.short_command =
+			command_text(family, run, text_basename(program)),
 		.program = keep_text(family, run->executable),
 		.end = keep_text(family, summary_end_text(&pipeline->scope)),
+		.short_end = short_end(family, pipeline),
 		.pid = run->pid,
 		.ppid = run->ppid,
 		.start_ns = run->start_realtime_ns,
@@ -139,9 +172,11 @@ int family_add(struct family *family, const struct pipeline *pipeline,
 		.failed = failed,
 		.has_limits = has_limits,
 		.is_fork = run->piece_count && run->pieces[0].parent_run,
+		.is_exec = run->end == RUN_END_EXEC,
 	};
 	return member->report && member->program && member->command &&
-			       member->end
+			       member->short_command && member->end &&
+			       member->short_end
 		       ? 0
 		       : -ENOMEM;
 }
@@ -176,22 +211,30 @@ static void add_row(struct table_maker *table,
 	table_add(table, failed_cell(member));
 }
 
-/* A child stands further right than its parent. */
-static const char *indented(struct arena *arena, const char *text,
-			    uint64_t depth)
+/* A child stands further right than its parent, what a process became right
+   below what it was. */
+static const char *indented(struct arena *arena,
+			    const struct family_member *member, uint64_t depth)
 {
 	static const char step[] = "\xc2\xa0\xc2\xa0\xc2\xa0";
+	const char *text = member->short_command;
 
-	for (uint64_t i = 0; i < depth && i < 10 && text; i++)
-		text = arena_printf(arena, i ? "%s%s" : "%s\xe2\x94\x94 %s",
-				    i ? step : "", text);
+	if (member->is_next)
+		text = arena_printf(arena, "\xe2\x86\xaa %s", text);
+	else if (depth)
+		text = arena_printf(arena, "\xe2\x94\x94 %s", text);
+	for (uint64_t i = 1; i < depth && i < 10 && text; i++)
+		text = arena_printf(arena, "%s%s", step, text);
 	return text;
 }
 
-static void add_page_row(struct table_maker *table, struct arena *arena,
+static void add_page_row(struct table_maker *table, struct family *family,
 			 const struct family_member *member, uint64_t depth)
 {
+	const struct family_member *first = family->members.items;
+	struct arena *arena = &family->arena;
 	struct figure_link *link = arena_alloc(arena, sizeof(*link));
+	double after = (double)(member->start_ns - first->start_ns) / 1e9;
 
 	if (link) {
 		link->text = member->report;
@@ -199,21 +242,18 @@ static void add_page_row(struct table_maker *table, struct arena *arena,
 					  member->report);
 	}
 	table_row(table);
-	table_add(table, cell_text(indented(arena, member->command, depth)));
+	table_add(table, cell_text(indented(arena, member, depth)));
+	table_add(table, cell_bytes(member->peak_bytes));
+	table_add(table, cell_bytes(member->leaked_bytes));
+	table_add(table, cell_or_none(cell_seconds(after), first->start_ns));
+	table_add(table, cell_seconds(member->run_time));
+	table_add(table, cell_id(member->pid));
 	table_add(table, link && link->path
 				 ? (struct cell){ .kind = CELL_LINK,
 						  .link = link }
 				 : cell_text(member->report));
-	table_add(table, cell_id(member->pid));
-	table_add(table,
-		  cell_or_none((struct cell){ .kind = CELL_DATE,
-					      .count = member->start_ns },
-			       member->start_ns));
-	table_add(table, cell_seconds(member->run_time));
-	table_add(table, cell_bytes(member->peak_bytes));
-	table_add(table, cell_bytes(member->leaked_bytes));
-	table_add(table, cell_text(member->end));
-	if (member->has_limits)
+	table_add(table, cell_text(member->short_end));
+	if (table->column_count == PAGE_COLUMNS)
 		table_add(table, failed_cell(member));
 }
 
@@ -227,73 +267,111 @@ static int by_start(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Return: the member after number @from that has no row yet and whose parent is
-   @ppid; their number if there is none. */
-static size_t next_child(const struct family *family, size_t from,
-			 uint32_t ppid)
+/* Numbers are given out again, and a process may have replaced itself: it is
+   the latest run before that counts. */
+static void find_parent(const struct family *family, size_t i)
 {
-	const struct family_member *items = family->members.items;
-	size_t i = from;
+	struct family_member *items = family->members.items;
+	struct family_member *member = &items[i];
 
-	while (i < family->members.count &&
-	       (items[i].is_placed || items[i].ppid != ppid))
-		i++;
-	return i;
+	member->parent = no_parent;
+	for (size_t j = i; member->pid && j-- > 0;) {
+		if (items[j].pid != member->pid)
+			continue;
+		if (items[j].is_exec) {
+			member->parent = j;
+			member->is_next = true;
+			return;
+		}
+		break;
+	}
+	for (size_t j = i; member->ppid && j-- > 0;)
+		if (items[j].pid == member->ppid) {
+			member->parent = j;
+			return;
+		}
 }
 
 /* A row for number @i, then one for each that comes from it. */
 static void place(struct family *family, struct table_maker tables[2], size_t i,
 		  uint64_t depth)
 {
-	struct family_member *items = family->members.items;
-	size_t child;
-
-	items[i].is_placed = true;
-	add_row(&tables[0], &items[i], depth);
-	add_page_row(&tables[1], &family->arena, &items[i], depth);
-	if (!items[i].pid)
-		return;
-	for (child = next_child(family, 0, items[i].pid);
-	     child < family->members.count;
-	     child = next_child(family, child, items[i].pid))
-		place(family, tables, child, depth + 1);
-}
-
-static bool has_parent(const struct family *family, size_t i)
-{
 	const struct family_member *items = family->members.items;
 
-	for (size_t j = 0; j < family->members.count; j++)
-		if (j != i && items[j].pid == items[i].ppid)
-			return true;
-	return false;
+	add_row(&tables[0], &items[i], depth);
+	add_page_row(&tables[1], family, &items[i], depth);
+	for (size_t j = i + 1; j < family->members.count; j++)
+		if (items[j].parent == i)
+			place(family, tables, j, depth + !items[j].is_next);
+}
+
+/* Return: how many replaced themselves by a program whose trace is not here. */
+static size_t lost_count(const struct family *family)
+{
+	const struct family_member *items = family->members.items;
+	size_t lost = 0;
+
+	for (size_t i = 0; i < family->members.count; i++)
+		lost += items[i].is_exec;
+	for (size_t i = 0; i < family->members.count; i++)
+		lost -= items[i].is_next;
+	return lost;
+}
+
+/* Return: what stands above the table of the page; NULL when out of memory. */
+static const char *caption(struct family *family)
+{
+	const struct family_member *items = family->members.items;
+	const struct family_member *highest = items;
+	char peak[UNITS_TEXT_SIZE], date[UNITS_TEXT_SIZE];
+	size_t lost = lost_count(family);
+	const char *text;
+
+	for (size_t i = 1; i < family->members.count; i++)
+		if (items[i].peak_bytes > highest->peak_bytes)
+			highest = &items[i];
+	units_format_bytes(peak, sizeof(peak), highest->peak_bytes);
+	units_format_date(date, sizeof(date), items->start_ns);
+	text = arena_printf(&family->arena,
+			    "%zu runs%s%s. The highest peak, %s, is that of %s "
+			    "(%s)",
+			    family->members.count,
+			    items->start_ns ? ", the first from " : "",
+			    items->start_ns ? date : "", peak,
+			    text_basename(highest->program), highest->report);
+	if (!text || !lost)
+		return text;
+	return arena_printf(&family->arena,
+			    "%s. %zu replaced %s by a program whose trace was "
+			    "not given: where memprof-record --children made "
+			    "it, it lies beside as NAME.1, NAME.2 and so on",
+			    text, lost, lost == 1 ? "itself" : "themselves");
 }
 
 /* @ret: what processes.json and what the page gets.  Return: 0 or -ENOMEM. */
 static int processes_tables(struct family *family, const struct figure *ret[2])
 {
 	const struct scope scope = { .arena = &family->arena };
-	size_t page_count = sizeof(page_columns) / sizeof(page_columns[0]);
+	struct family_member *items = family->members.items;
 	struct table_maker tables[2];
+	struct figure *page;
 
-	if (family->members.count && !family->members.items[0].has_limits)
-		page_count--;
 	table_init(&tables[0], columns, sizeof(columns) / sizeof(columns[0]));
-	table_init(&tables[1], page_columns, page_count);
-	qsort(family->members.items, family->members.count,
-	      sizeof(*family->members.items), by_start);
+	table_init(&tables[1], page_columns,
+		   items[0].has_limits ? PAGE_COLUMNS : PAGE_COLUMNS - 1);
+	qsort(items, family->members.count, sizeof(*items), by_start);
 	for (size_t i = 0; i < family->members.count; i++)
-		if (!family->members.items[i].is_placed &&
-		    !has_parent(family, i))
-			place(family, tables, i, 0);
-	/* What is left goes round in a circle. */
+		find_parent(family, i);
 	for (size_t i = 0; i < family->members.count; i++)
-		if (!family->members.items[i].is_placed)
+		if (items[i].parent == no_parent)
 			place(family, tables, i, 0);
-	for (int i = 0; i < 2; i++)
-		ret[i] = table_finish(&tables[i], &scope, "processes",
-				      "Processes");
-	return ret[0] && ret[1] ? 0 : -ENOMEM;
+	ret[0] = table_finish(&tables[0], &scope, "processes", "Processes");
+	ret[1] = page = table_finish(&tables[1], &scope, "processes",
+				     "Processes");
+	if (!ret[0] || !page)
+		return -ENOMEM;
+	page->caption = caption(family);
+	return page->caption ? 0 : -ENOMEM;
 }
 
 /* Writes @page in the form of @format, @figure if there is no page. */

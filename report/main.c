@@ -135,8 +135,10 @@ static int write_report(struct pipeline *pipeline, const char *trace,
 
 	report_directory(directory, sizeof(directory), pipeline, trace);
 	status = artifacts_write_report(pipeline, directory, diag);
-	if (status == 0 && !pipeline->cli->quiet)
+	if (status == 0 && !pipeline->cli->quiet && pipeline->is_only)
 		digest_print(pipeline, directory, stdout);
+	else if (status == 0 && !pipeline->cli->quiet)
+		digest_print_short(pipeline, text_basename(trace), stdout);
 	return status;
 }
 
@@ -289,6 +291,8 @@ static int report_all(const struct cli *cli, const struct spec *spec)
 			 &diag)) {
 		complain(&diag);
 		result = worse(result, STATUS_USAGE);
+	} else if (family.members.count > 1 && !cli->quiet) {
+		digest_print_pages(spec, output_directory(cli, spec), stdout);
 	}
 	family_done(&family);
 	traces_done(&traces);

@@ -43,18 +43,18 @@ const char *summary_end_text(const struct scope *scope)
 		return arena_printf(scope->arena, "replaced itself by %s",
 				    run->exec_program);
 	case RUN_END_QUICK_EXIT:
-		how = "quick_exit, ";
+		how = ", by quick_exit()";
 		break;
 	case RUN_END__EXIT:
-		how = "_exit, ";
+		how = ", by _exit()";
 		break;
 	case RUN_END_EXIT:
 		break;
 	}
 	if (run->end_status < 0)
-		return arena_printf(scope->arena, "%sexit status unknown", how);
-	return arena_printf(scope->arena, "%sexit status %d", how,
-			    run->end_status);
+		return arena_printf(scope->arena, "exit status unknown%s", how);
+	return arena_printf(scope->arena, "exit status %d%s", run->end_status,
+			    how);
 }
 
 static const struct figure_list *arguments(const struct scope *scope)

@@ -240,6 +240,10 @@ test_pieces() {
 	expect pieces-gap "memprof-report --as summary p0.dat gap1.dat |
 		sed -n '/\"completeness\"/,/ ]/p'"
 	expect exec-digest "memprof-report -o exec exec.dat | grep -E 'ended|trace '"
+	# What a process became stands below it; where it is not given, that is said.
+	expect exec-next "memprof-report -o next exec.dat t.dat; sed -n '5,/^\$/p' next/report.md
+		sed -n '/^| Command/,/^\$/p' next/report.md"
+	expect exec-lost "memprof-report -o lost t.dat exec.dat; grep '2 runs' lost/report.md"
 	expect two-runs memprof-report --as tree p0.dat t.dat
 	status 0 "memprof-report --quiet -o pieces p0.dat p1.dat p2.dat && test -s pieces/index.html"
 	status 0 "memprof-report --quiet -o runs p0.dat p1.dat p2.dat t.dat &&

@@ -186,10 +186,19 @@ static void row_write(struct sink *out, const struct figure_table *table,
 	sink_puts(out, "\n");
 }
 
-/* Return: whether rows are what we choose to say, few and in an order of ours. */
-static bool is_listed_whole(const struct figure_table *table)
+/* How many times as many rows there are of what no figure sorts: threads,
+   processes.  Their first ones are no better than the rest. */
+enum { UNSORTED_TIMES = 4 };
+
+/* Return: how many rows of @table are shown. */
+static size_t rows_shown(const struct figure_table *table,
+			 const struct markdown_limits *limits)
 {
-	return table->column_count && table_column_is_prose(table->columns);
+	size_t most = limits->rows * (table->main_key ? 1 : UNSORTED_TIMES);
+
+	/* The last class may be the one that holds most. */
+	return table->is_histogram || table->row_count < most ? table->row_count
+							       : most;
 }
 
 static void table_write(struct sink *out, const struct figure_table *table,
@@ -197,16 +206,12 @@ static void table_write(struct sink *out, const struct figure_table *table,
 {
 	size_t order[TABLE_COLUMNS_MAX + 1];
 	struct table_layout layout;
-	size_t rows = table->row_count;
+	size_t rows = rows_shown(table, limits);
 	size_t columns;
 
 	table_layout_compute(&layout, table);
 	columns = table->is_histogram ? histogram_order(table, order)
 				      : columns_order(&layout, order);
-	/* The last class may be the one that holds most. */
-	if (!table->is_histogram && !is_listed_whole(table) &&
-	    rows > limits->rows)
-		rows = limits->rows;
 	sink_puts(out, "|");
 	for (size_t i = 0; i < columns; i++) {
 		sink_puts(out, " ");
