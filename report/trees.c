@@ -19,6 +19,15 @@ static bool wants(const struct spec_view *view, enum artifact_subject subject)
 	return false;
 }
 
+/* Whether a file has even the functions that cost next to nothing. */
+static bool wants_all(const struct spec_view *view)
+{
+	for (size_t i = 0; i < view->artifact_count; i++)
+		if (view->artifacts[i] == &artifact_folded)
+			return true;
+	return false;
+}
+
 static int finish(void *context, struct diag *diag)
 {
 	struct view_tree *tree = context;
@@ -36,14 +45,17 @@ static int begin(struct trees *trees, const struct pipeline *pipeline,
 		 size_t index, bool has_pages)
 {
 	const struct spec_view *view = &pipeline->spec->views[index];
-	bool lines = wants(view, SUBJECT_LINES);
-	bool functions = wants(view, SUBJECT_FUNCTIONS) ||
-			 (lines && has_pages);
+	struct view_tree_wish wish = {
+		.lines = wants(view, SUBJECT_LINES),
+		.is_whole = wants_all(view),
+	};
 
-	if (!lines && !functions)
+	wish.functions = wants(view, SUBJECT_FUNCTIONS) ||
+			 (wish.lines && has_pages);
+	if (!wish.lines && !wish.functions)
 		return 0;
 	return view_tree_begin(&trees->items[index], pipeline->views[index],
-			       &pipeline->scope, functions, lines);
+			       &pipeline->scope, wish);
 }
 
 int trees_make(struct trees *trees, const struct pipeline *pipeline,

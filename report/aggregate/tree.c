@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "report/aggregate/scope.h"
+#include "report/aggregate/tree_growing.h"
 #include "report/core/arena.h"
 #include "report/core/vec.h"
 #include "report/event/stacks.h"
@@ -113,83 +114,149 @@ void tree_done(struct tree *tree)
 
 /* --- sums ---------------------------------------------------------------- */
 
-/* Of a node of lines: with all below it.  A backtrace may reach it and cost
-   nothing. */
-struct sum {
-	uint64_t bytes;
-	uint64_t count;
-	bool is_reached;
-};
-
 /**
- * struct growing - what trees are made from
- * @sums:    by node of lines
- * @reached: how many of them
- * @numbers: number + 1 of the figure's node, by node of lines or of functions;
- *           0 where there is none
- * @branching: nodes of the figure that have several children
- * @siblings: of one of them
- * @path:    from a function to one that has a node
+ * struct finishing - a tree while its figures are made
+ * @sums:     by node of lines
+ * @of_functions: by node of functions
+ * @line_count, @function_count: how many of them backtraces go through, the
+ *            root, even of nothing, among them
+ * @path:     from a function to one that has a node
  */
-struct growing {
+struct finishing {
+	const struct tree *tree;
 	const struct merged *merged;
 	struct arena *arena;
-	bool by_count;
-	struct sum *sums;
-	size_t reached;
-	uint32_t *numbers;
-	struct figure_node *nodes;
-	uint32_t count;
-	struct numbers {
-		uint32_t *items;
-		size_t count, capacity;
-	} branching, siblings, path;
+	struct growing_sum *sums;
+	struct growing_sum *of_functions;
+	size_t line_count;
+	size_t function_count;
+	struct growing growing;
+	struct growing_numbers path;
 };
 
-static uint64_t sum_cost(const struct growing *growing, uint32_t line)
+static void sum_add(struct growing_sum *to, const struct growing_sum *sum)
 {
-	const struct sum *sum = &growing->sums[line];
-
-	return growing->by_count ? sum->count : sum->bytes;
+	to->bytes += sum->bytes;
+	to->count += sum->count;
 }
 
-/* Return: whether there was memory. */
-static bool add_up(struct growing *growing, const struct tree *tree)
+/* The merged node of functions where the backtrace @cost ends. */
+static uint32_t leaf_function(const struct finishing *finishing,
+			      const struct tree_cost *cost)
 {
-	const struct merged_line *lines = growing->merged->lines.items;
-	size_t count = growing->merged->lines.count;
-	struct sum *sums = calloc(count + 1, sizeof(*sums));
+	const struct merged_line *lines = finishing->merged->lines.items;
 
-	growing->sums = sums;
+	return cost->stack ? lines[cost->stack].function : 0;
+}
+
+/* Return: whether there was memory, here and below. */
+static bool add_up_lines(struct finishing *finishing)
+{
+	const struct tree *tree = finishing->tree;
+	const struct merged_line *lines = finishing->merged->lines.items;
+	size_t count = finishing->merged->lines.count;
+	struct growing_sum *sums = calloc(count + 1, sizeof(*sums));
+
+	finishing->sums = sums;
 	if (!sums)
 		return false;
 	for (size_t i = 0; i < tree->cost_count; i++) {
-		struct sum *sum = &sums[tree->costs[i].stack];
+		const struct tree_cost *cost = &tree->costs[i];
 
-		sum->bytes += tree->costs[i].bytes;
-		sum->count += tree->costs[i].count;
-		sum->is_reached = true;
+		sum_add(&sums[cost->stack],
+			&(struct growing_sum){ cost->bytes, cost->count });
 	}
-	sums[0].is_reached = true; /* the root, even of nothing */
-	growing->reached = 1;
+	finishing->line_count = 1;
 	for (size_t i = count; i-- > 1;) {
-		struct sum *parent = &sums[lines[i].link.parent];
-
-		if (!sums[i].is_reached)
+		if (!sums[i].count)
 			continue;
-		growing->reached++;
-		parent->bytes += sums[i].bytes;
-		parent->count += sums[i].count;
-		parent->is_reached = true;
+		finishing->line_count++;
+		sum_add(&sums[lines[i].link.parent], &sums[i]);
 	}
 	return true;
 }
 
-/* --- nodes --------------------------------------------------------------- */
+static bool add_up_functions(struct finishing *finishing)
+{
+	const struct tree *tree = finishing->tree;
+	const struct merged_link *functions =
+		finishing->merged->functions.items;
+	size_t count = finishing->merged->functions.count;
+	struct growing_sum *sums = calloc(count + 1, sizeof(*sums));
 
-/* A merged node shows what its frames have in common: @other is one more.
-   Return: false when out of memory. */
-static bool frame_merge(struct growing *growing, struct figure_node *node,
+	finishing->of_functions = sums;
+	if (!sums)
+		return false;
+	for (size_t i = 0; i < tree->cost_count; i++) {
+		const struct tree_cost *cost = &tree->costs[i];
+
+		sum_add(&sums[leaf_function(finishing, cost)],
+			&(struct growing_sum){ cost->bytes, cost->count });
+	}
+	finishing->function_count = 1;
+	for (size_t i = count; i-- > 1;) {
+		if (!sums[i].count)
+			continue;
+		finishing->function_count++;
+		sum_add(&sums[functions[i].parent], &sums[i]);
+	}
+	return true;
+}
+
+/* --- functions ----------------------------------------------------------- */
+
+/* In place of the number of what gets no node. */
+#define LEFT_OUT UINT32_MAX
+
+/* Return: number + 1 for the node of functions @function below @parent. */
+static uint32_t function_add(struct finishing *finishing, uint32_t parent,
+			     uint32_t function)
+{
+	struct growing *growing = &finishing->growing;
+	const struct growing_sum *sums = finishing->of_functions;
+
+	if (growing->numbers[parent] == LEFT_OUT ||
+	    growing_cost(growing, &sums[parent]) < growing->least)
+		return LEFT_OUT;
+	return growing_add(growing, growing->numbers[parent], NULL,
+			   &sums[function]);
+}
+
+/* Makes the nodes of functions that the backtraces go through, in the order in
+   which these reach them. */
+static bool reach_functions(struct finishing *finishing)
+{
+	const struct merged_link *functions =
+		finishing->merged->functions.items;
+	struct growing_numbers *path = &finishing->path;
+	uint32_t *numbers = finishing->growing.numbers;
+
+	numbers[0] = growing_add(&finishing->growing, 1, NULL,
+				 finishing->of_functions);
+	if (!numbers[0])
+		return false;
+	for (size_t i = 0; i < finishing->tree->cost_count; i++) {
+		uint32_t at = leaf_function(finishing,
+					    &finishing->tree->costs[i]);
+
+		path->count = 0;
+		for (; !numbers[at]; at = functions[at].parent)
+			if (!growing_push(path, at))
+				return false;
+		for (size_t j = path->count; j-- > 0;) {
+			uint32_t below = path->items[j];
+
+			numbers[below] = function_add(finishing, at, below);
+			if (!numbers[below])
+				return false;
+			at = below;
+		}
+	}
+	return true;
+}
+
+/* A merged node shows what its frames have in common: @other is one more. */
+static bool frame_merge(struct finishing *finishing, struct figure_node *node,
 			const struct figure_frame *other)
 {
 	const struct figure_frame *frame = node->frame;
@@ -206,7 +273,7 @@ static bool frame_merge(struct growing *growing, struct figure_node *node,
 	if (merged.file == frame->file && merged.line == frame->line &&
 	    merged.is_inlined == frame->is_inlined)
 		return true;
-	own = arena_alloc(growing->arena, sizeof(*own));
+	own = arena_alloc(finishing->arena, sizeof(*own));
 	if (!own)
 		return false;
 	*own = merged;
@@ -214,279 +281,208 @@ static bool frame_merge(struct growing *growing, struct figure_node *node,
 	return true;
 }
 
-static bool number_push(struct numbers *numbers, uint32_t number)
+static bool name_functions(struct finishing *finishing)
 {
-	uint32_t *slot = vec_push(numbers);
+	const struct merged_line *lines = finishing->merged->lines.items;
+	const struct growing *growing = &finishing->growing;
 
-	if (slot)
-		*slot = number;
-	return slot != NULL;
-}
-
-/* Return: number + 1 of a new node below that with the number + 1 @parent, which
-   for the root is its own.  Until siblings are linked, next_sibling is the
-   parent. */
-static uint32_t node_add(struct growing *growing, uint32_t parent,
-			 const struct figure_frame *frame)
-{
-	growing->nodes[growing->count] = (struct figure_node){
-		.frame = frame,
-		.first_child = FIGURE_NO_NODE,
-		.next_sibling = parent - 1,
-	};
-	return ++growing->count;
-}
-
-/* Makes the nodes of functions that the backtraces go through, in the order in
-   which these reach them.  Return: whether there was memory. */
-static bool reach_functions(struct growing *growing, const struct tree *tree)
-{
-	const struct merged_link *functions =
-		growing->merged->functions.items;
-	const struct merged_line *lines = growing->merged->lines.items;
-	uint32_t *numbers = growing->numbers;
-
-	numbers[0] = node_add(growing, 1, NULL);
-	for (size_t i = 0; i < tree->cost_count; i++) {
-		uint32_t leaf = tree->costs[i].stack;
-		uint32_t at = leaf ? lines[leaf].function : 0;
-
-		growing->path.count = 0;
-		for (; !numbers[at]; at = functions[at].parent)
-			if (!number_push(&growing->path, at))
-				return false;
-		for (size_t j = growing->path.count; j-- > 0;) {
-			uint32_t below = growing->path.items[j];
-
-			numbers[below] = node_add(growing, numbers[at], NULL);
-			at = below;
-		}
-	}
-	return true;
-}
-
-/* @node also has what the node of lines @line sums up to. */
-static void node_cost_add(const struct growing *growing,
-			  struct figure_node *node, size_t line)
-{
-	node->total_bytes += growing->sums[line].bytes;
-	node->total_count += growing->sums[line].count;
-}
-
-/* Return: as above. */
-static bool grow_functions(struct growing *growing, const struct tree *tree)
-{
-	const struct merged_line *lines = growing->merged->lines.items;
-
-	if (!reach_functions(growing, tree))
-		return false;
-	node_cost_add(growing, growing->nodes, 0);
-	for (size_t i = 1; i < growing->merged->lines.count; i++) {
+	for (size_t i = 1; i < finishing->merged->lines.count; i++) {
+		uint32_t number = growing->numbers[lines[i].function];
 		struct figure_node *node;
 
-		if (!growing->sums[i].is_reached)
+		if (!finishing->sums[i].count || number == LEFT_OUT)
 			continue;
-		node = &growing->nodes[growing->numbers[lines[i].function] - 1];
+		node = &growing->nodes.items[number - 1];
 		if (!node->frame)
 			node->frame = lines[i].frame;
-		else if (!frame_merge(growing, node, lines[i].frame))
+		else if (!frame_merge(finishing, node, lines[i].frame))
 			return false;
-		node_cost_add(growing, node, i);
 	}
 	return true;
 }
 
-/* Nodes that cost less than @least have no children. */
-static void grow_lines(struct growing *growing, uint64_t least)
+/* What functions that were left out cost, by number of the function. */
+static bool list_modules(struct finishing *finishing, const uint64_t *costs,
+			 struct figure_left_out *ret)
 {
-	const struct merged_line *lines = growing->merged->lines.items;
-	uint32_t *numbers = growing->numbers;
+	const struct merged *merged = finishing->merged;
+	struct figure_module_cost *modules = arena_array(
+		finishing->arena, merged->first.count, sizeof(*modules));
 
-	numbers[0] = node_add(growing, 1, NULL);
-	node_cost_add(growing, growing->nodes, 0);
-	for (size_t i = 1; i < growing->merged->lines.count; i++) {
-		uint32_t parent = lines[i].link.parent;
+	if (!modules)
+		return false;
+	ret->modules = modules;
+	for (size_t i = 0; i < merged->first.count; i++)
+		if (costs[i])
+			modules[ret->module_count++] =
+				(struct figure_module_cost){
+					merged->first.items[i]->module,
+					costs[i],
+				};
+	return true;
+}
 
-		if (!growing->sums[i].is_reached || !numbers[parent] ||
-		    sum_cost(growing, parent) < least)
+/* @below: zeroes, by node of functions; @costs: by number of the function. */
+static bool count_left_out(struct finishing *finishing, uint32_t *below,
+			   uint64_t *costs, struct figure_left_out *ret)
+{
+	const struct merged_link *functions =
+		finishing->merged->functions.items;
+	const struct growing *growing = &finishing->growing;
+	uint32_t *of_nodes = arena_array(finishing->arena, growing->nodes.count,
+					 sizeof(*of_nodes));
+
+	if (!of_nodes)
+		return false;
+	ret->below = of_nodes;
+	for (size_t i = finishing->merged->functions.count; i-- > 1;) {
+		uint32_t number = growing->numbers[i];
+		uint64_t *cost = &costs[functions[i].key - 1];
+
+		if (number && number != LEFT_OUT)
+			of_nodes[number - 1] = below[i];
+		if (number != LEFT_OUT)
 			continue;
-		numbers[i] = node_add(growing, numbers[parent], lines[i].frame);
-		node_cost_add(growing, &growing->nodes[numbers[i] - 1], i);
+		below[functions[i].parent] += below[i] + 1;
+		ret->count++;
+		/* Added up for one on top of another, it may exceed any. */
+		if (__builtin_add_overflow(
+			    *cost,
+			    growing_cost(growing, &finishing->of_functions[i]),
+			    cost))
+			*cost = UINT64_MAX;
 	}
+	return list_modules(finishing, costs, ret);
 }
 
-/* --- order --------------------------------------------------------------- */
-
-static int compare_text(const char *a, const char *b)
+static bool leave_out(struct finishing *finishing, struct figure_left_out *ret)
 {
-	return a == b ? 0 : strcmp(a ? a : "", b ? b : "");
+	const struct merged *merged = finishing->merged;
+	uint32_t *below = calloc(merged->functions.count + 1, sizeof(*below));
+	uint64_t *costs = calloc(merged->first.count + 1, sizeof(*costs));
+	bool done = below && costs &&
+		    count_left_out(finishing, below, costs, ret);
+
+	free(below);
+	free(costs);
+	return done;
 }
 
-struct sorting {
-	const struct figure_node *nodes;
-	bool by_count;
-};
-
-/* Siblings by falling cost; ties by name, then by number, which the order in
-   which frames were first met gives. */
-static int compare_nodes(const void *a, const void *b, void *context)
+/* What a figure of @finishing is; without nodes. */
+static struct figure_tree figure_begin(const struct finishing *finishing)
 {
-	const struct sorting *sorting = context;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct figure_node *x = &sorting->nodes[i];
-	const struct figure_node *y = &sorting->nodes[j];
-	uint64_t cost_x = sorting->by_count ? x->total_count : x->total_bytes;
-	uint64_t cost_y = sorting->by_count ? y->total_count : y->total_bytes;
-	int order;
-
-	if (cost_x != cost_y)
-		return cost_x > cost_y ? -1 : 1;
-	order = compare_text(x->frame->function, y->frame->function);
-	if (!order)
-		order = compare_text(x->frame->module, y->frame->module);
-	if (!order)
-		order = compare_text(x->frame->file, y->frame->file);
-	if (!order && x->frame->line != y->frame->line)
-		order = x->frame->line < y->frame->line ? -1 : 1;
-	return order ? order : (i > j) - (i < j);
-}
-
-/* Links siblings and finds nodes that have several children, which are few.
-   Return: whether there was memory. */
-static bool link_siblings(struct growing *growing)
-{
-	struct figure_node *nodes = growing->nodes;
-
-	growing->branching.count = 0;
-	for (uint32_t i = growing->count; i-- > 1;) {
-		uint32_t number = nodes[i].next_sibling;
-		struct figure_node *parent = &nodes[number];
-		uint32_t next = parent->first_child;
-
-		if (next != FIGURE_NO_NODE &&
-		    nodes[next].next_sibling == FIGURE_NO_NODE &&
-		    !number_push(&growing->branching, number))
-			return false;
-		nodes[i].next_sibling = next;
-		parent->first_child = i;
-	}
-	nodes[0].next_sibling = FIGURE_NO_NODE;
-	return true;
-}
-
-/* Sorts the children of nodes[@number].  Return: as above. */
-static bool sort_children(struct growing *growing, uint32_t number)
-{
-	struct figure_node *nodes = growing->nodes;
-	struct sorting sorting = { nodes, growing->by_count };
-	uint32_t child = nodes[number].first_child;
-
-	growing->siblings.count = 0;
-	for (; child != FIGURE_NO_NODE; child = nodes[child].next_sibling)
-		if (!number_push(&growing->siblings, child))
-			return false;
-	qsort_r(growing->siblings.items, growing->siblings.count,
-		sizeof(uint32_t), compare_nodes, &sorting);
-	for (size_t i = growing->siblings.count; i-- > 0;) {
-		nodes[growing->siblings.items[i]].next_sibling = child;
-		child = growing->siblings.items[i];
-	}
-	nodes[number].first_child = child;
-	return true;
-}
-
-static bool sort_siblings(struct growing *growing)
-{
-	for (size_t i = 0; i < growing->branching.count; i++)
-		if (!sort_children(growing, growing->branching.items[i]))
-			return false;
-	return true;
-}
-
-/* --- both trees ---------------------------------------------------------- */
-
-/* A tree without nodes, with room for those that @count nodes of the merged
-   tree have.  Return: whether there was memory. */
-static bool growing_begin(struct growing *growing, size_t count)
-{
-	free(growing->numbers);
-	growing->count = 0;
-	growing->numbers = calloc(count + 1, sizeof(*growing->numbers));
-	growing->nodes = malloc(growing->reached * sizeof(*growing->nodes));
-	return growing->numbers && growing->nodes;
-}
-
-/* Orders the nodes if they are @grown.  Return: they, owned by the caller; NULL
-   when out of memory. */
-static struct figure_node *growing_end(struct growing *growing, bool grown,
-				       const struct tree *tree,
-				       struct figure_tree *ret)
-{
-	struct figure_node *nodes = NULL;
-
-	if (grown && link_siblings(growing) && sort_siblings(growing))
-		/* Less room always is there. */
-		nodes = realloc(growing->nodes,
-				growing->count * sizeof(*nodes));
-	if (!nodes) {
-		free(growing->nodes);
-		return NULL;
-	}
-	*ret = (struct figure_tree){
-		.nodes = nodes,
-		.node_count = growing->count,
-		.by_count = tree->options.by_count,
-		.callees_first = tree->options.callees_first,
-		.cost_label = tree->options.cost_label,
+	return (struct figure_tree){
+		.callees_first = finishing->tree->options.callees_first,
+		.cost_label = finishing->tree->options.cost_label,
 	};
+}
+
+/* Return: the cost below which nodes of a tree of @count get no children, if only
+   those of one part in @parts are looked into. */
+static uint64_t least_cost(const struct finishing *finishing, size_t count,
+			   uint64_t parts)
+{
+	return count > FIGURE_TREE_WHOLE_NODES
+		       ? growing_cost(&finishing->growing, finishing->sums) /
+				 parts
+		       : 0;
+}
+
+static struct figure_node *finish_functions(struct finishing *finishing,
+					    struct figure_tree *ret)
+{
+	struct growing *growing = &finishing->growing;
+	struct figure_tree figure = figure_begin(finishing);
+	struct figure_node *nodes;
+
+	if (!add_up_functions(finishing) ||
+	    !growing_begin(growing, finishing->merged->functions.count))
+		return NULL;
+	growing->least = finishing->tree->options.is_whole
+				 ? 0
+				 : least_cost(finishing,
+					      finishing->function_count,
+					      FIGURE_TREE_DRAWN_PARTS);
+	if (!reach_functions(finishing) || !name_functions(finishing) ||
+	    (growing->least && !leave_out(finishing, &figure.left_out)))
+		return NULL;
+	nodes = growing_finish(growing, &figure);
+	if (nodes)
+		*ret = figure;
 	return nodes;
 }
 
-static bool finish_functions(struct growing *growing, struct tree *tree,
-			     struct figure_tree *ret)
-{
-	bool grown = growing_begin(growing,
-				   growing->merged->functions.count) &&
-		     grow_functions(growing, tree);
+/* --- lines --------------------------------------------------------------- */
 
-	tree->functions = growing_end(growing, grown, tree, ret);
-	return tree->functions;
+/* Makes the nodes of lines. */
+static bool grow_lines(struct finishing *finishing)
+{
+	const struct merged_line *lines = finishing->merged->lines.items;
+	const struct growing_sum *sums = finishing->sums;
+	struct growing *growing = &finishing->growing;
+	uint32_t *numbers = growing->numbers;
+
+	numbers[0] = growing_add(growing, 1, NULL, sums);
+	for (size_t i = 1; numbers[0] && i < finishing->merged->lines.count;
+	     i++) {
+		uint32_t parent = lines[i].link.parent;
+
+		if (!sums[i].count || !numbers[parent] ||
+		    growing_cost(growing, &sums[parent]) < growing->least)
+			continue;
+		numbers[i] = growing_add(growing, numbers[parent],
+					 lines[i].frame, &sums[i]);
+		if (!numbers[i])
+			return false;
+	}
+	return numbers[0] != 0;
 }
 
-static bool finish_lines(struct growing *growing, struct tree *tree,
-			 struct figure_tree *ret)
+static struct figure_node *finish_lines(struct finishing *finishing,
+					struct figure_tree *ret)
 {
-	bool is_cut = growing->reached > FIGURE_TREE_WHOLE_NODES;
-	uint64_t least = is_cut ? sum_cost(growing, 0) / FIGURE_TREE_PARTS : 0;
-	bool grown = growing_begin(growing, growing->merged->lines.count);
+	struct growing *growing = &finishing->growing;
+	struct figure_tree figure = figure_begin(finishing);
+	struct figure_node *nodes;
 
-	if (grown)
-		grow_lines(growing, least);
-	tree->lines = growing_end(growing, grown, tree, ret);
-	ret->least = least;
-	return tree->lines;
+	if (!growing_begin(growing, finishing->merged->lines.count))
+		return NULL;
+	growing->least = least_cost(finishing, finishing->line_count,
+				    FIGURE_TREE_PARTS);
+	if (!grow_lines(finishing))
+		return NULL;
+	nodes = growing_finish(growing, &figure);
+	if (nodes)
+		*ret = figure;
+	return nodes;
 }
+
+/* --- both trees ---------------------------------------------------------- */
 
 int tree_finish(struct tree *tree, struct arena *arena,
 		struct figure_tree *ret_functions,
 		struct figure_tree *ret_lines)
 {
-	struct growing growing = {
+	struct finishing finishing = {
+		.tree = tree,
 		.merged = tree->merged,
 		.arena = arena,
-		.by_count = tree->options.by_count,
+		.growing.by_count = tree->options.by_count,
 	};
-	bool done = add_up(&growing, tree);
+	bool done = add_up_lines(&finishing);
 
-	if (done && ret_functions)
-		done = finish_functions(&growing, tree, ret_functions);
-	if (done && ret_lines)
-		done = finish_lines(&growing, tree, ret_lines);
-	vec_done(&growing.branching);
-	vec_done(&growing.siblings);
-	vec_done(&growing.path);
-	free(growing.numbers);
-	free(growing.sums);
+	if (done && ret_functions) {
+		tree->functions = finish_functions(&finishing, ret_functions);
+		done = tree->functions != NULL;
+	}
+	if (done && ret_lines) {
+		tree->lines = finish_lines(&finishing, ret_lines);
+		done = tree->lines != NULL;
+	}
+	growing_done(&finishing.growing);
+	vec_done(&finishing.path);
+	free(finishing.sums);
+	free(finishing.of_functions);
 	free(tree->costs);
 	tree->costs = NULL;
 	return done ? 0 : -ENOMEM;

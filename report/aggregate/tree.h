@@ -47,11 +47,13 @@ enum { TREE_FRAMES_MAX = 8000000 };
  * @callees_first: from the innermost function outwards: children are callers.
  *            Every backtrace has a path of its own then, so with many deep ones
  *            the outermost callers are left out
+ * @is_whole: the tree of functions is not cut, however large
  */
 struct tree_options {
 	const char *cost_label;
 	bool by_count;
 	bool callees_first;
+	bool is_whole;
 };
 
 /**
@@ -88,8 +90,9 @@ int tree_begin(struct tree *tree, const struct scope *scope,
 	       const struct tree_options *options);
 
 /* Adds up, once no more trees are begun.  @ret_functions, @ret_lines: live as
-   long as @tree and @arena; NULL where not wanted.  The tree of lines is cut as
-   FIGURE_TREE_WHOLE_NODES says.  Return: 0 or -ENOMEM. */
+   long as @tree and @arena; NULL where not wanted.  Both are cut as
+   FIGURE_TREE_WHOLE_NODES says, that of functions unless it is to be whole.
+   Return: 0 or -ENOMEM. */
 int tree_finish(struct tree *tree, struct arena *arena,
 		struct figure_tree *ret_functions,
 		struct figure_tree *ret_lines);

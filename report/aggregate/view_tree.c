@@ -90,13 +90,14 @@ static struct tree_cost *costs_make(const struct view *view, enum cost cost,
 }
 
 int view_tree_begin(struct view_tree *tree, const struct view *view,
-		    const struct scope *scope, bool functions, bool lines)
+		    const struct scope *scope, struct view_tree_wish wish)
 {
 	enum cost cost = view->options.cost;
 	const struct tree_options options = {
 		.cost_label = cost_labels[cost],
 		.by_count = cost == COST_COUNT || cost == COST_TEMPORARY,
 		.callees_first = view->options.direction == DIRECTION_CALLEES,
+		.is_whole = wish.is_whole,
 	};
 	struct tree_cost *costs;
 	size_t count;
@@ -104,12 +105,12 @@ int view_tree_begin(struct view_tree *tree, const struct view *view,
 	tree->view = view;
 	tree->purpose = arena_printf(scope->arena, "the tree of view %s",
 				     view->options.name);
-	if (functions)
+	if (wish.functions)
 		tree->functions = figure_make(view, scope, "tree");
-	if (lines)
+	if (wish.lines)
 		tree->lines = figure_make(view, scope, "lines");
-	if (!tree->purpose || (functions && !tree->functions) ||
-	    (lines && !tree->lines))
+	if (!tree->purpose || (wish.functions && !tree->functions) ||
+	    (wish.lines && !tree->lines))
 		return -ENOMEM;
 	costs = costs_make(view, cost, &count);
 	return costs ? tree_begin(&tree->tree, scope, costs, count, &options)

@@ -33,9 +33,16 @@ struct view_tree {
 	struct arena arena;
 };
 
-/* @functions, @lines: which are wanted.  Return: 0 or -ENOMEM. */
+/* Which are wanted; @is_whole: as struct tree_options says. */
+struct view_tree_wish {
+	bool functions;
+	bool lines;
+	bool is_whole;
+};
+
+/* Return: 0 or -ENOMEM. */
 int view_tree_begin(struct view_tree *tree, const struct view *view,
-		    const struct scope *scope, bool functions, bool lines);
+		    const struct scope *scope, struct view_tree_wish wish);
 
 /* By any thread, once no more trees are begun.  Return: 0 or -ENOMEM. */
 int view_tree_finish(struct view_tree *tree);

@@ -222,6 +222,26 @@ struct figure_node {
 	uint32_t next_sibling;
 };
 
+/* What functions of @module cost, all together; one on top of another counts
+   twice. */
+struct figure_module_cost {
+	const char *module;
+	uint64_t cost;
+};
+
+/**
+ * struct figure_left_out - of a tree of functions what it has no nodes for
+ * @below:   of each node, how many were left out below it; NULL if none was
+ * @count:   of all
+ * @modules: what these cost, @module_count of them
+ */
+struct figure_left_out {
+	const uint32_t *below;
+	uint32_t count;
+	const struct figure_module_cost *modules;
+	size_t module_count;
+};
+
 /**
  * struct figure_tree
  * @nodes:     nodes[0] is the root; a child's number is greater than its
@@ -231,6 +251,7 @@ struct figure_node {
  * @cost_label: what the cost is, "bytes allocated and never freed"
  * @least:     where it is not 0, nodes of a lower cost were left without their
  *             children
+ * @left_out:  these, of a tree of functions
  */
 struct figure_tree {
 	const struct figure_node *nodes;
@@ -239,11 +260,16 @@ struct figure_tree {
 	bool callees_first;
 	const char *cost_label;
 	uint64_t least;
+	struct figure_left_out left_out;
 };
 
-/* Of a tree of lines with more nodes nobody looks into those that cost less than
-   one part in FIGURE_TREE_PARTS. */
-enum { FIGURE_TREE_WHOLE_NODES = 2000, FIGURE_TREE_PARTS = 2000 };
+/* Of a tree with more nodes nobody looks into those that cost less than one part
+   in so many: of lines they are summed, of functions too narrow to be drawn. */
+enum {
+	FIGURE_TREE_WHOLE_NODES = 2000,
+	FIGURE_TREE_PARTS = 2000,
+	FIGURE_TREE_DRAWN_PARTS = 10000,
+};
 
 enum figure_severity { FIGURE_INFO, FIGURE_WARNING, FIGURE_ERROR };
 

@@ -214,6 +214,10 @@ def percent(text):
     return float(text.removesuffix("%")) / 100
 
 
+def count_boxes(box):
+    return 1 + sum(count_boxes(child) for child in box.children)
+
+
 class Box:
     """As drawn; lines of the title: function, source, module, figures."""
 
@@ -281,7 +285,8 @@ def flamegraph_difference(model, view, rows, text):
     if view.get("cost") == "peak" and model.alive_at_peak is None:
         return None
     root, by_count = merge(model, view, rows, box_key), is_by_count(view)
-    top = drawn_tree(xml.etree.ElementTree.fromstring(text))
+    drawing = xml.etree.ElementTree.fromstring(text)
+    top = drawn_tree(drawing)
     if not root.children:
         return "boxes, where nothing is" if top else None
     if sum(BOX_BYTES + len(node.key[0]) for node in root.below()[1:]) > BYTES_SURE:
@@ -289,6 +294,9 @@ def flamegraph_difference(model, view, rows, text):
     whole = root.count if by_count else root.bytes
     if not top or top.title[0] != "all":
         return "no box of all"
+    hidden, boxes = int(drawing.get("data-hidden")), count_boxes(top)
+    if hidden != len(root.below()) - boxes:
+        return f"{hidden} hidden and {boxes} boxes of {len(root.below())} functions"
     return box_difference(root, top, whole, by_count) if whole else None
 
 

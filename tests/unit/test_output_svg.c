@@ -202,6 +202,60 @@ static void test_empty(void **state)
 	arena_done(&arena);
 }
 
+/* What is too narrow to be drawn may be in the tree or only be said to be: as much
+   is hidden, and its module has as much of the colours. */
+static void test_left_out(void **state)
+{
+	static const struct figure_frame frames[] = {
+		{ .function = "wide", .module = "a.so" },
+		{ .function = "sliver", .module = "a.so" },
+		{ .function = "narrow", .module = "b.so" },
+	};
+	const uint32_t none = FIGURE_NO_NODE;
+	const struct figure_node nodes[] = {
+		{ NULL, 9000000, 12, 1, none },
+		{ &frames[0], 9000000, 12, 2, none },
+		{ &frames[1], 9000, 2, 3, none },
+		{ &frames[2], 9, 1, 4, none },
+		{ &frames[2], 9, 1, 5, none },
+		{ &frames[2], 9, 1, none, none },
+	};
+	const uint32_t below[] = { 0, 0, 0, 2 };
+	const struct figure_module_cost modules[] = { { "b.so", 18 } };
+	struct figure_node cut_nodes[4];
+	struct figure whole = {
+		.kind = FIGURE_TREE,
+		.id = "tree",
+		.title = "Tree",
+		.tree = { .nodes = nodes, .node_count = 6 },
+	};
+	struct figure cut = whole;
+
+	(void)state;
+	memcpy(cut_nodes, nodes, sizeof(cut_nodes));
+	cut_nodes[3].first_child = none;
+	cut.tree.nodes = cut_nodes;
+	cut.tree.node_count = 4;
+	cut.tree.left_out = (struct figure_left_out){ below, 2, modules, 1 };
+	for (int inline_in_html = 0; inline_in_html < 2; inline_in_html++) {
+		const struct flamegraph_options options = {
+			.inline_in_html = inline_in_html,
+		};
+		struct drawing first, second;
+
+		draw_flame(&first, &whole, &options);
+		draw_flame(&second, &cut, &options);
+		assert_true(says(&first,
+				 inline_in_html
+					 ? "Hidden: 4 frames below row 2, "
+					 : "Hidden: 3 frames under 0.01 %, "));
+		assert_true(says(&first, ">b.so<"));
+		assert_string_equal(first.out.data, second.out.data);
+		drawing_done(&first);
+		drawing_done(&second);
+	}
+}
+
 static void test_deep(void **state)
 {
 	struct arena arena = { 0 };
@@ -575,6 +629,7 @@ int main(void)
 		cmocka_unit_test(test_inline),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_size_is_bounded),

@@ -354,7 +354,8 @@ static void draw_document(struct flame_drawing *draw)
 		svg_attr(svg, "data-root", label);
 	}
 	svg_attr_int(svg, "data-hidden",
-		     (long long)draw->tree->node_count -
+		     (long long)draw->tree->node_count +
+			     (long long)draw->tree->left_out.count -
 			     (long long)draw->layout.count);
 	if (is_file)
 		svg_draw_style(svg);
@@ -383,7 +384,9 @@ int flamegraph_render(const struct figure *figure,
 		draw.options = *options;
 	if (draw.options.min_ratio <= 0)
 		draw.options.min_ratio =
-			draw.options.inline_in_html ? 0.0005 : 0.0001;
+			draw.options.inline_in_html
+				? 0.0005
+				: 1.0 / FIGURE_TREE_DRAWN_PARTS;
 	if (!draw.options.max_boxes)
 		draw.options.max_boxes = MAX_BOXES;
 	if (!draw.options.nominal_width)

@@ -24,26 +24,23 @@ enum {
 	RECENT_COUNT = 64,
 };
 
-struct module_cost {
-	const char *module;
-	uint64_t cost;
-};
-
+/* @recent: index + 1 of modules seen lately, by their addresses. */
 struct module_costs {
-	struct module_cost *items;
+	struct figure_module_cost *items;
 	size_t count, capacity;
+	size_t recent[RECENT_COUNT];
 };
 
 static int compare_modules(const void *a, const void *b)
 {
-	const struct module_cost *x = a, *y = b;
+	const struct figure_module_cost *x = a, *y = b;
 
 	return strcmp(x->module, y->module);
 }
 
 static int compare_costs(const void *a, const void *b)
 {
-	const struct module_cost *x = a, *y = b;
+	const struct figure_module_cost *x = a, *y = b;
 
 	if (x->cost != y->cost)
 		return x->cost < y->cost ? 1 : -1;
@@ -57,7 +54,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
 }
 
 /* Return: number of @items after those of one module were added up. */
-static size_t merge_modules(struct module_cost *items, size_t count)
+static size_t merge_modules(struct figure_module_cost *items, size_t count)
 {
 	size_t kept = 0;
 
@@ -118,33 +115,47 @@ static unsigned free_hue(const struct flame_key *key, unsigned hue)
 	return hue;
 }
 
-/* Collects modules and what they cost.  Names are the same texts nearly always:
-   what has the address of one seen lately is added up at once, so that few are
-   left to sort.  Return: whether there was memory. */
+/* Names are the same texts nearly always: what has the address of one seen lately
+   is added up at once, so that few are left to sort.  Return: whether there was
+   memory. */
+static bool add_module(struct module_costs *costs, const char *module,
+		       uint64_t cost)
+{
+	size_t *last =
+		&costs->recent[(uintptr_t)module / 8 % RECENT_COUNT];
+	struct figure_module_cost *item;
+
+	if (!*module || !cost)
+		return true;
+	if (!*last || costs->items[*last - 1].module != module) {
+		item = vec_push(costs);
+		if (!item)
+			return false;
+		item->module = module;
+		*last = costs->count;
+	}
+	item = &costs->items[*last - 1];
+	item->cost = sum(item->cost, cost);
+	return true;
+}
+
+/* Collects modules and what they cost.  Return: as above. */
 static bool collect_modules(const struct figure_tree *tree,
 			    struct module_costs *ret)
 {
-	size_t recent[RECENT_COUNT] = { 0 }; /* index + 1 */
+	const struct figure_left_out *left_out = &tree->left_out;
 
+	for (size_t i = 0; i < left_out->module_count; i++)
+		if (!add_module(ret, left_out->modules[i].module,
+				left_out->modules[i].cost))
+			return false;
 	for (uint32_t i = 0; i < tree->node_count; i++) {
 		const struct figure_node *node = &tree->nodes[i];
-		uint64_t cost =
-			tree->by_count ? node->total_count : node->total_bytes;
-		const char *module = node->frame ? node->frame->module : "";
-		size_t *last = &recent[(uintptr_t)module / 8 % RECENT_COUNT];
-		struct module_cost *item;
 
-		if (!*module || !cost)
-			continue;
-		if (!*last || ret->items[*last - 1].module != module) {
-			item = vec_push(ret);
-			if (!item)
-				return false;
-			item->module = module;
-			*last = ret->count;
-		}
-		item = &ret->items[*last - 1];
-		item->cost = sum(item->cost, cost);
+		if (!add_module(ret, node->frame ? node->frame->module : "",
+				tree->by_count ? node->total_count
+					       : node->total_bytes))
+			return false;
 	}
 	return true;
 }
@@ -152,7 +163,7 @@ static bool collect_modules(const struct figure_tree *tree,
 int flame_key_compute(const struct figure_tree *tree, struct flame_key *ret)
 {
 	struct module_costs costs = { .items = NULL };
-	struct module_cost *items;
+	struct figure_module_cost *items;
 	size_t count;
 
 	memset(ret, 0, sizeof(*ret));

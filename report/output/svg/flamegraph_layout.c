@@ -233,20 +233,28 @@ static int drop_excess(struct layout_work *work)
 	return 0;
 }
 
+/* Return: @node, and what was left out of the tree below it. */
+static uint32_t count_node(const struct figure_tree *tree, uint32_t node)
+{
+	return 1 + (tree->left_out.below ? tree->left_out.below[node] : 0);
+}
+
 /* Return: how many nodes there are below @top, and itself; 0 when out of
    memory. */
 static uint32_t count_nodes(struct layout_work *work, uint32_t top)
 {
 	const struct figure_node *nodes = work->tree->nodes;
-	uint32_t child = nodes[top].first_child, count = 1;
+	uint32_t child = nodes[top].first_child;
+	uint32_t count = count_node(work->tree, top);
 
 	work->pending.count = 0;
 	if (child != FIGURE_NO_NODE && !node_push(work, child))
 		return 0;
-	for (; work->pending.count; count++) {
+	while (work->pending.count) {
 		uint32_t node = work->pending.items[--work->pending.count];
 		uint32_t next = nodes[node].next_sibling;
 
+		count += count_node(work->tree, node);
 		child = nodes[node].first_child;
 		if ((next != FIGURE_NO_NODE && !node_push(work, next)) ||
 		    (child != FIGURE_NO_NODE && !node_push(work, child)))
@@ -292,8 +300,9 @@ static bool settle_fates(struct layout_work *work, struct flame_layout *ret)
 			return false;
 	}
 	ret->nodes[FLAME_NARROW] =
-		work->tree->node_count - ret->nodes[FLAME_DRAWN] -
-		ret->nodes[FLAME_DEEP] - ret->nodes[FLAME_EXCESS];
+		work->tree->node_count + work->tree->left_out.count -
+		ret->nodes[FLAME_DRAWN] - ret->nodes[FLAME_DEEP] -
+		ret->nodes[FLAME_EXCESS];
 	return true;
 }
 
