@@ -433,34 +433,69 @@ static int write_pages(struct artifacts *artifacts, struct page *page)
 	return status;
 }
 
-static int write_all(struct artifacts *artifacts, struct page *page)
+/* Makes what views show but for trees, and begins the files of it.  @first: comes
+   to have the number of the first file of each view and of the first page. */
+static int write_views(struct artifacts *artifacts, size_t *first)
 {
-	struct pipeline *pipeline = artifacts->pipeline;
-	const struct figure *summary;
-	size_t pages;
-	int status;
+	size_t count = artifacts->pipeline->spec->view_count;
+	int status = 0;
 
-	artifacts->of_view = arena_array(pipeline->scope.arena,
-					 pipeline->spec->view_count,
-					 sizeof(*artifacts->of_view));
-	/* Which says how many addresses were looked up for it. */
-	summary = artifacts->of_view ? summary_document(artifacts) : NULL;
-	status = summary ? write_trace_artifacts(artifacts, summary) : -ENOMEM;
-	/* Others write these files while this thread merges backtraces. */
-	if (status == 0)
-		status = trees_make(&artifacts->trees, pipeline,
-				    artifacts->files.tasks);
-	artifacts->files.tree_tasks = artifacts->trees.task_count;
-	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++) {
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		first[i] = artifacts->files.count;
 		status = write_view_artifacts(artifacts, i);
 		keep_view(artifacts, i);
 	}
-	if (status == 0 && artifacts->failed)
-		status = -ENOMEM;
-	pages = artifacts->files.count;
+	first[count] = artifacts->files.count;
+	return status == 0 && artifacts->failed ? -ENOMEM : status;
+}
+
+/* Makes the trees and begins the files that need them: of each view once it has
+   its own.  Pages need all, and take long, so they are not left to the end. */
+static int write_trees(struct artifacts *artifacts, const size_t *first)
+{
+	struct pipeline *pipeline = artifacts->pipeline;
+	struct report_files *files = &artifacts->files;
+	size_t count = pipeline->spec->view_count;
+	const size_t *after = artifacts->trees.after;
+	int status = trees_make(&artifacts->trees, pipeline, files->tasks);
+
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		status = report_files_start(files, first[i], first[i + 1],
+					    after[i]);
+		if (status == 0 && i == 0)
+			status = report_files_start(files, first[count],
+						    files->count,
+						    after[count - 1]);
+	}
+	if (status == 0 && count == 0)
+		status = report_files_start(files, 0, files->count, 0);
+	return status;
+}
+
+static int write_all(struct artifacts *artifacts, struct page *page)
+{
+	struct pipeline *pipeline = artifacts->pipeline;
+	size_t view_count = pipeline->spec->view_count;
+	const struct figure *summary;
+	size_t *first;
+	int status;
+
+	artifacts->of_view = arena_array(pipeline->scope.arena, view_count,
+					 sizeof(*artifacts->of_view));
+	first = arena_array(pipeline->scope.arena, view_count + 1,
+			    sizeof(*first));
+	/* Which says how many addresses were looked up for it. */
+	summary = artifacts->of_view && first ? summary_document(artifacts)
+					      : NULL;
+	status = summary ? write_trace_artifacts(artifacts, summary) : -ENOMEM;
+	if (status == 0)
+		status = trees_init(&artifacts->trees, pipeline, true);
+	if (status == 0)
+		status = write_views(artifacts, first);
 	if (status == 0)
 		status = write_pages(artifacts, page);
-	return status ? status : report_files_start(&artifacts->files, pages);
+	/* Others write what there is while this thread merges backtraces. */
+	return status ? status : write_trees(artifacts, first);
 }
 
 int artifacts_write_report(struct pipeline *pipeline, const char *directory,
@@ -506,7 +541,9 @@ int artifacts_write_view(struct pipeline *pipeline,
 	int status;
 
 	memory_set_phase(format->name);
-	status = trees_make(&artifacts.trees, pipeline, NULL);
+	status = trees_init(&artifacts.trees, pipeline, false);
+	if (status == 0)
+		status = trees_make(&artifacts.trees, pipeline, NULL);
 	if (status == 0)
 		figure = is_of_run ? trace_timeline(&artifacts)
 				   : view_figure(&artifacts, 0,

@@ -88,8 +88,8 @@ int report_files_add(struct report_files *files, const char *name,
 		       : 0;
 }
 
-/* Return: 0 or -ENOMEM. */
-static int start_range(struct report_files *files, size_t begin, size_t end)
+int report_files_start(struct report_files *files, size_t begin, size_t end,
+		       size_t after)
 {
 	int status = 0;
 
@@ -98,17 +98,10 @@ static int start_range(struct report_files *files, size_t begin, size_t end)
 
 		if (task->needs != NEEDS_TREES)
 			continue;
-		task->after = files->tree_tasks;
+		task->after = after;
 		status = tasks_add(files->tasks, file_task_run, task);
 	}
 	return status;
-}
-
-int report_files_start(struct report_files *files, size_t first)
-{
-	int status = start_range(files, first, files->count);
-
-	return status ? status : start_range(files, 0, first);
 }
 
 int report_files_write_rows(struct report_files *files, struct diag *diag)

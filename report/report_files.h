@@ -20,7 +20,6 @@ struct timings;
  * @arena:      has their names, borrowed
  * @items:      in the order they were added
  * @tasks:      write them; others may be added, too
- * @tree_tasks: files that need trees wait until so many of these are over
  * @is_new:     there was no such directory
  * @leftover:   it, if it is new
  */
@@ -31,7 +30,6 @@ struct report_files {
 	size_t count;
 	size_t capacity;
 	struct tasks *tasks;
-	size_t tree_tasks;
 	bool is_new;
 	struct leftover leftover;
 };
@@ -50,9 +48,10 @@ int report_files_add(struct report_files *files, const char *name,
 		     file_write_fn write, const void *format, const void *what,
 		     enum file_needs needs);
 
-/* Begins what NEEDS_TREES: the files from number @first on, which take longest,
-   and then those before.  Return: 0 or -ENOMEM. */
-int report_files_start(struct report_files *files, size_t first);
+/* Begins what NEEDS_TREES of the files from number @begin to @end - 1, each once
+   @after tasks are over.  Return: 0 or -ENOMEM. */
+int report_files_start(struct report_files *files, size_t begin, size_t end,
+		       size_t after);
 
 /* Writes the files that are left to this thread, one after another; the others
    are being written meanwhile.  Return: 0 or negative errno, @diag filled. */

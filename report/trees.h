@@ -9,22 +9,31 @@
 struct figure;
 struct pipeline;
 struct tasks;
+struct tree_step;
 struct view_tree;
 
 /**
- * struct trees
+ * struct trees - all but @count is owned
  * @items: one a view, with the trees that artifacts or pages show
- * @task_count: tasks after which all are there
+ * @steps: what is done by tasks
+ * @after: by view, so many tasks must be over before its trees, and those of the
+ *         views before, are there; after trees_make()
  */
 struct trees {
 	struct view_tree *items;
+	struct tree_step *steps;
+	size_t *after;
 	size_t count;
-	size_t task_count;
 };
 
-/* Begins the trees of all views and leaves the rest to @tasks.  If that is NULL,
-   there are no pages either, and it does the rest itself.  To be ended by
-   trees_done(), after the tasks, whatever the result.  Return: 0 or -ENOMEM. */
+/* The figures of the trees of all views, without nodes.  @has_pages: which show
+   trees as well.  To be ended by trees_done(), after the tasks, whatever the
+   result.  Return: 0 or -ENOMEM. */
+int trees_init(struct trees *trees, const struct pipeline *pipeline,
+	       bool has_pages);
+
+/* Finds their nodes, which takes names, and leaves the rest to @tasks; if that is
+   NULL it does the rest itself.  Return: 0 or -ENOMEM. */
 int trees_make(struct trees *trees, const struct pipeline *pipeline,
 	       struct tasks *tasks);
 void trees_done(struct trees *trees);

@@ -264,23 +264,17 @@ static bool has_root(struct merged *merged)
 				       vec_push(&merged->lines));
 }
 
-static uint32_t line_add(struct merged *merged, uint32_t parent,
+static uint32_t line_add(struct merged *merged,
 			 const struct symbol_frame *frame, uint64_t pc_key)
 {
 	const struct figure_frame *shown = frame_show(merged, frame, pc_key);
 	struct merged_line *node;
-	uint32_t function;
 
 	if (!shown || merged->lines.count >= UINT32_MAX / 4)
-		return MERGED_NONE;
-	function = function_child(merged, merged->lines.items[parent].function,
-				  merged->frames.items[frame->id].function);
-	if (function == MERGED_NONE)
 		return MERGED_NONE;
 	node = vec_push(&merged->lines);
 	if (!node)
 		return MERGED_NONE;
-	node->function = function;
 	node->frame = shown;
 	return (uint32_t)(merged->lines.count - 1);
 }
@@ -300,10 +294,29 @@ uint32_t merged_child(struct merged *merged, uint32_t parent,
 			line->frame = frame_show(merged, frame, pc_key);
 		return line->frame ? node : MERGED_NONE;
 	}
-	node = line_add(merged, parent, frame, pc_key);
+	node = line_add(merged, frame, pc_key);
 	if (node != MERGED_NONE)
 		child_link(lines_of(merged), node, parent, frame->id, hash);
 	return node;
+}
+
+bool merged_functions(struct merged *merged)
+{
+	if (!has_root(merged))
+		return false;
+	for (size_t i = merged->named + 1; i < merged->lines.count; i++) {
+		struct merged_line *line = &merged->lines.items[i];
+		uint32_t parent = line->link.parent;
+		uint32_t function = function_child(
+			merged, merged->lines.items[parent].function,
+			merged->frames.items[line->link.key].function);
+
+		if (function == MERGED_NONE)
+			return false;
+		line->function = function;
+		merged->named = i;
+	}
+	return true;
 }
 
 /* --- stacks -------------------------------------------------------------- */

@@ -5,9 +5,9 @@
  * report: each of these shows a part of it.
  *
  * There are two such trees, one in the other: of lines (function, module, file
- * and line decide) and of functions (function and module).  A node of lines
- * knows its node of functions.  In both a child's number is greater than its
- * parent's, and 0 is the root.
+ * and line decide) and of functions (function and module), which is made of the
+ * first.  A node of lines knows its node of functions then.  In both a child's
+ * number is greater than its parent's, and 0 is the root.
  *
  * Layer: aggregate.
  */
@@ -39,7 +39,7 @@ struct merged_link {
 
 /**
  * struct merged_line
- * @function: its node of functions
+ * @function: its node of functions, after merged_functions()
  * @frame:    as figures show it; inlined if all calls are
  */
 struct merged_line {
@@ -68,6 +68,7 @@ struct merged_table {
 
 /**
  * struct merged - zero-initialised is empty
+ * @named:    the last node of lines that knows its node of functions
  * @of_stack: node of lines + 1 by node of the stack tree, 0 for not known yet;
  *            @stack_count of them
  * @frames:   by id
@@ -82,6 +83,7 @@ struct merged {
 		struct merged_link *items;
 		size_t count, capacity;
 	} functions;
+	size_t named;
 	struct merged_table line_table;
 	struct merged_table function_table;
 	uint32_t *of_stack;
@@ -118,5 +120,9 @@ uint32_t merged_child(struct merged *merged, uint32_t parent,
    which is symbolised then. */
 uint32_t merged_stack(struct merged *merged, const struct stacks *stacks,
 		      struct symbols *symbols, uint32_t stack);
+
+/* Adds the nodes of functions of the nodes of lines there are.  Needs no names,
+   so that any thread may do it.  Return: whether there was memory. */
+bool merged_functions(struct merged *merged);
 
 #endif /* REPORT_AGGREGATE_MERGED_H */

@@ -107,6 +107,7 @@ void tree_done(struct tree *tree)
 {
 	free(tree->costs);
 	merged_done(&tree->own);
+	free(tree->reached);
 	free(tree->functions);
 	free(tree->lines);
 	memset(tree, 0, sizeof(*tree));
@@ -115,41 +116,45 @@ void tree_done(struct tree *tree)
 /* --- sums ---------------------------------------------------------------- */
 
 /**
- * struct finishing - a tree while its figures are made
- * @sums:     by node of lines
- * @of_functions: by node of functions
- * @line_count, @function_count: how many of them backtraces go through, the
- *            root, even of nothing, among them
- * @path:     from a function to one that has a node
+ * struct finishing - a tree while one of its figures is made
+ * @sums:  by node, of lines or of functions; owned
+ * @count: how many of them backtraces go through, the root, even of nothing,
+ *         among them
+ * @path:  from a function to one that has a node
  */
 struct finishing {
 	const struct tree *tree;
 	const struct merged *merged;
 	struct arena *arena;
 	struct growing_sum *sums;
-	struct growing_sum *of_functions;
-	size_t line_count;
-	size_t function_count;
+	size_t count;
 	struct growing growing;
 	struct growing_numbers path;
 };
 
-static void sum_add(struct growing_sum *to, const struct growing_sum *sum)
+static struct finishing finishing_begin(const struct tree *tree)
 {
-	to->bytes += sum->bytes;
-	to->count += sum->count;
+	return (struct finishing){
+		.tree = tree,
+		.merged = tree->merged,
+		.growing.by_count = tree->options.by_count,
+	};
 }
 
-/* The merged node of functions where the backtrace @cost ends. */
-static uint32_t leaf_function(const struct finishing *finishing,
-			      const struct tree_cost *cost)
+static void finishing_done(struct finishing *finishing)
 {
-	const struct merged_line *lines = finishing->merged->lines.items;
-
-	return cost->stack ? lines[cost->stack].function : 0;
+	growing_done(&finishing->growing);
+	vec_done(&finishing->path);
+	free(finishing->sums);
 }
 
-/* Return: whether there was memory, here and below. */
+static void sum_add(struct growing_sum *to, uint64_t bytes, uint64_t count)
+{
+	to->bytes += bytes;
+	to->count += count;
+}
+
+/* Return: whether there was memory, as all below. */
 static bool add_up_lines(struct finishing *finishing)
 {
 	const struct tree *tree = finishing->tree;
@@ -163,17 +168,26 @@ static bool add_up_lines(struct finishing *finishing)
 	for (size_t i = 0; i < tree->cost_count; i++) {
 		const struct tree_cost *cost = &tree->costs[i];
 
-		sum_add(&sums[cost->stack],
-			&(struct growing_sum){ cost->bytes, cost->count });
+		sum_add(&sums[cost->stack], cost->bytes, cost->count);
 	}
-	finishing->line_count = 1;
+	finishing->count = 1;
 	for (size_t i = count; i-- > 1;) {
 		if (!sums[i].count)
 			continue;
-		finishing->line_count++;
-		sum_add(&sums[lines[i].link.parent], &sums[i]);
+		finishing->count++;
+		sum_add(&sums[lines[i].link.parent], sums[i].bytes,
+			sums[i].count);
 	}
 	return true;
+}
+
+/* The merged node of functions where the backtrace @cost ends. */
+static uint32_t leaf_function(const struct finishing *finishing,
+			      const struct tree_cost *cost)
+{
+	const struct merged_line *lines = finishing->merged->lines.items;
+
+	return cost->stack ? lines[cost->stack].function : 0;
 }
 
 static bool add_up_functions(struct finishing *finishing)
@@ -184,23 +198,60 @@ static bool add_up_functions(struct finishing *finishing)
 	size_t count = finishing->merged->functions.count;
 	struct growing_sum *sums = calloc(count + 1, sizeof(*sums));
 
-	finishing->of_functions = sums;
+	finishing->sums = sums;
 	if (!sums)
 		return false;
 	for (size_t i = 0; i < tree->cost_count; i++) {
 		const struct tree_cost *cost = &tree->costs[i];
 
-		sum_add(&sums[leaf_function(finishing, cost)],
-			&(struct growing_sum){ cost->bytes, cost->count });
+		sum_add(&sums[leaf_function(finishing, cost)], cost->bytes,
+			cost->count);
 	}
-	finishing->function_count = 1;
+	finishing->count = 1;
 	for (size_t i = count; i-- > 1;) {
 		if (!sums[i].count)
 			continue;
-		finishing->function_count++;
-		sum_add(&sums[functions[i].parent], &sums[i]);
+		finishing->count++;
+		sum_add(&sums[functions[i].parent], sums[i].bytes,
+			sums[i].count);
 	}
 	return true;
+}
+
+/* Keeps which nodes of lines are reached, for the functions. */
+static bool keep_reached(struct tree *tree, const struct growing_sum *sums)
+{
+	size_t count = tree->merged->lines.count;
+
+	tree->reached = calloc(count / 8 + 1, 1);
+	for (size_t i = 0; tree->reached && i < count; i++)
+		if (sums[i].count)
+			tree->reached[i / 8] |= (uint8_t)(1U << i % 8);
+	return tree->reached != NULL;
+}
+
+static bool is_reached(const struct tree *tree, size_t line)
+{
+	return tree->reached[line / 8] >> line % 8 & 1;
+}
+
+/* What a figure of @finishing is; without nodes. */
+static struct figure_tree figure_begin(const struct finishing *finishing)
+{
+	return (struct figure_tree){
+		.callees_first = finishing->tree->options.callees_first,
+		.cost_label = finishing->tree->options.cost_label,
+	};
+}
+
+/* Return: the cost below which nodes get no children, if only those of one part
+   in @parts are looked into. */
+static uint64_t least_cost(const struct finishing *finishing, uint64_t parts)
+{
+	return finishing->count > FIGURE_TREE_WHOLE_NODES
+		       ? growing_cost(&finishing->growing, finishing->sums) /
+				 parts
+		       : 0;
 }
 
 /* --- functions ----------------------------------------------------------- */
@@ -213,7 +264,7 @@ static uint32_t function_add(struct finishing *finishing, uint32_t parent,
 			     uint32_t function)
 {
 	struct growing *growing = &finishing->growing;
-	const struct growing_sum *sums = finishing->of_functions;
+	const struct growing_sum *sums = finishing->sums;
 
 	if (growing->numbers[parent] == LEFT_OUT ||
 	    growing_cost(growing, &sums[parent]) < growing->least)
@@ -232,7 +283,7 @@ static bool reach_functions(struct finishing *finishing)
 	uint32_t *numbers = finishing->growing.numbers;
 
 	numbers[0] = growing_add(&finishing->growing, 1, NULL,
-				 finishing->of_functions);
+				 finishing->sums);
 	if (!numbers[0])
 		return false;
 	for (size_t i = 0; i < finishing->tree->cost_count; i++) {
@@ -290,7 +341,7 @@ static bool name_functions(struct finishing *finishing)
 		uint32_t number = growing->numbers[lines[i].function];
 		struct figure_node *node;
 
-		if (!finishing->sums[i].count || number == LEFT_OUT)
+		if (!is_reached(finishing->tree, i) || number == LEFT_OUT)
 			continue;
 		node = &growing->nodes.items[number - 1];
 		if (!node->frame)
@@ -348,7 +399,7 @@ static bool count_left_out(struct finishing *finishing, uint32_t *below,
 		/* Added up for one on top of another, it may exceed any. */
 		if (__builtin_add_overflow(
 			    *cost,
-			    growing_cost(growing, &finishing->of_functions[i]),
+			    growing_cost(growing, &finishing->sums[i]),
 			    cost))
 			*cost = UINT64_MAX;
 	}
@@ -368,60 +419,50 @@ static bool leave_out(struct finishing *finishing, struct figure_left_out *ret)
 	return done;
 }
 
-/* What a figure of @finishing is; without nodes. */
-static struct figure_tree figure_begin(const struct finishing *finishing)
-{
-	return (struct figure_tree){
-		.callees_first = finishing->tree->options.callees_first,
-		.cost_label = finishing->tree->options.cost_label,
-	};
-}
-
-/* Return: the cost below which nodes of a tree of @count get no children, if only
-   those of one part in @parts are looked into. */
-static uint64_t least_cost(const struct finishing *finishing, size_t count,
-			   uint64_t parts)
-{
-	return count > FIGURE_TREE_WHOLE_NODES
-		       ? growing_cost(&finishing->growing, finishing->sums) /
-				 parts
-		       : 0;
-}
-
-static struct figure_node *finish_functions(struct finishing *finishing,
-					    struct figure_tree *ret)
+static bool grow_functions(struct finishing *finishing,
+			   struct figure_left_out *ret)
 {
 	struct growing *growing = &finishing->growing;
-	struct figure_tree figure = figure_begin(finishing);
-	struct figure_node *nodes;
 
 	if (!add_up_functions(finishing) ||
 	    !growing_begin(growing, finishing->merged->functions.count))
-		return NULL;
-	growing->least = finishing->tree->options.is_whole
-				 ? 0
-				 : least_cost(finishing,
-					      finishing->function_count,
-					      FIGURE_TREE_DRAWN_PARTS);
-	if (!reach_functions(finishing) || !name_functions(finishing) ||
-	    (growing->least && !leave_out(finishing, &figure.left_out)))
-		return NULL;
-	nodes = growing_finish(growing, &figure);
-	if (nodes)
-		*ret = figure;
-	return nodes;
+		return false;
+	if (!finishing->tree->options.is_whole)
+		growing->least = least_cost(finishing, FIGURE_TREE_DRAWN_PARTS);
+	return reach_functions(finishing) && name_functions(finishing) &&
+	       (!growing->least || leave_out(finishing, ret));
+}
+
+int tree_finish_functions(struct tree *tree, struct arena *arena,
+			  struct figure_tree *ret)
+{
+	struct finishing finishing = finishing_begin(tree);
+	struct figure_tree figure = figure_begin(&finishing);
+
+	finishing.arena = arena;
+	if ((!tree->options.callees_first || merged_functions(&tree->own)) &&
+	    grow_functions(&finishing, &figure.left_out))
+		tree->functions = growing_finish(&finishing.growing, &figure);
+	finishing_done(&finishing);
+	if (!tree->functions)
+		return -ENOMEM;
+	*ret = figure;
+	return 0;
 }
 
 /* --- lines --------------------------------------------------------------- */
 
-/* Makes the nodes of lines. */
 static bool grow_lines(struct finishing *finishing)
 {
 	const struct merged_line *lines = finishing->merged->lines.items;
 	const struct growing_sum *sums = finishing->sums;
 	struct growing *growing = &finishing->growing;
-	uint32_t *numbers = growing->numbers;
+	uint32_t *numbers;
 
+	if (!growing_begin(growing, finishing->merged->lines.count))
+		return false;
+	growing->least = least_cost(finishing, FIGURE_TREE_PARTS);
+	numbers = growing->numbers;
 	numbers[0] = growing_add(growing, 1, NULL, sums);
 	for (size_t i = 1; numbers[0] && i < finishing->merged->lines.count;
 	     i++) {
@@ -438,52 +479,19 @@ static bool grow_lines(struct finishing *finishing)
 	return numbers[0] != 0;
 }
 
-static struct figure_node *finish_lines(struct finishing *finishing,
-					struct figure_tree *ret)
+int tree_finish_lines(struct tree *tree, struct figure_tree *ret)
 {
-	struct growing *growing = &finishing->growing;
-	struct figure_tree figure = figure_begin(finishing);
-	struct figure_node *nodes;
+	struct finishing finishing = finishing_begin(tree);
+	struct figure_tree figure = figure_begin(&finishing);
+	bool done = add_up_lines(&finishing) &&
+		    keep_reached(tree, finishing.sums);
 
-	if (!growing_begin(growing, finishing->merged->lines.count))
-		return NULL;
-	growing->least = least_cost(finishing, finishing->line_count,
-				    FIGURE_TREE_PARTS);
-	if (!grow_lines(finishing))
-		return NULL;
-	nodes = growing_finish(growing, &figure);
-	if (nodes)
+	if (done && ret && grow_lines(&finishing))
+		tree->lines = growing_finish(&finishing.growing, &figure);
+	finishing_done(&finishing);
+	if (!done || (ret && !tree->lines))
+		return -ENOMEM;
+	if (ret)
 		*ret = figure;
-	return nodes;
-}
-
-/* --- both trees ---------------------------------------------------------- */
-
-int tree_finish(struct tree *tree, struct arena *arena,
-		struct figure_tree *ret_functions,
-		struct figure_tree *ret_lines)
-{
-	struct finishing finishing = {
-		.tree = tree,
-		.merged = tree->merged,
-		.arena = arena,
-		.growing.by_count = tree->options.by_count,
-	};
-	bool done = add_up_lines(&finishing);
-
-	if (done && ret_functions) {
-		tree->functions = finish_functions(&finishing, ret_functions);
-		done = tree->functions != NULL;
-	}
-	if (done && ret_lines) {
-		tree->lines = finish_lines(&finishing, ret_lines);
-		done = tree->lines != NULL;
-	}
-	growing_done(&finishing.growing);
-	vec_done(&finishing.path);
-	free(finishing.sums);
-	free(finishing.of_functions);
-	free(tree->costs);
-	tree->costs = NULL;
-	return done ? 0 : -ENOMEM;
+	return 0;
 }

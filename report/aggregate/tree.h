@@ -3,9 +3,9 @@
  * Costs by backtrace, as a tree of functions: flamegraphs, folded stacks, ASCII
  * trees.
  *
- * It is made in two steps.  The first finds the nodes of the backtraces; it
- * needs names of functions, and so all trees are begun by one thread.  The
- * second adds up and sorts; any thread may do it, many trees at once.
+ * It is made in steps.  The first finds the nodes of the backtraces; it needs
+ * names of functions, and so all trees are begun by one thread.  The others add
+ * up and sort; any thread may do them, those of many trees at once.
  *
  * Two trees can be made of the same costs: of functions, where function and
  * module decide, and a node whose frames differ in line has none; and of lines,
@@ -60,7 +60,8 @@ struct tree_options {
  * struct tree - a tree that was begun
  * @costs:  @cost_count of them, owned
  * @merged: borrowed; @own if callees come first
- * @functions, @lines: nodes of the figures, after tree_finish(); owned
+ * @reached: a bit for each node of lines, after tree_finish_lines(); owned
+ * @functions, @lines: nodes of the figures; owned
  * @depth_max: callees first: frames of a stack that are shown, UINT32_MAX if all
  *          are
  */
@@ -71,6 +72,7 @@ struct tree {
 	const struct merged *merged;
 	struct merged own;
 	uint32_t depth_max;
+	uint8_t *reached;
 	struct figure_node *functions;
 	struct figure_node *lines;
 };
@@ -89,13 +91,16 @@ int tree_begin(struct tree *tree, const struct scope *scope,
 	       struct tree_cost *costs, size_t cost_count,
 	       const struct tree_options *options);
 
-/* Adds up, once no more trees are begun.  @ret_functions, @ret_lines: live as
-   long as @tree and @arena; NULL where not wanted.  Both are cut as
-   FIGURE_TREE_WHOLE_NODES says, that of functions unless it is to be whole.
-   Return: 0 or -ENOMEM. */
-int tree_finish(struct tree *tree, struct arena *arena,
-		struct figure_tree *ret_functions,
-		struct figure_tree *ret_lines);
+/* Adds up by lines, once no more trees are begun.  @ret: lives as long as @tree;
+   NULL if it is not wanted.  Both trees are cut as FIGURE_TREE_WHOLE_NODES says,
+   that of functions unless it is to be whole.  Return: 0 or -ENOMEM. */
+int tree_finish_lines(struct tree *tree, struct figure_tree *ret);
+
+/* Adds up by functions, after tree_finish_lines() and, but for callees first,
+   merged_functions().  @ret: lives as long as @tree and @arena.  Return: 0 or
+   -ENOMEM. */
+int tree_finish_functions(struct tree *tree, struct arena *arena,
+			  struct figure_tree *ret);
 
 void tree_done(struct tree *tree);
 

@@ -89,30 +89,36 @@ static struct tree_cost *costs_make(const struct view *view, enum cost cost,
 	return costs;
 }
 
-int view_tree_begin(struct view_tree *tree, const struct view *view,
-		    const struct scope *scope, struct view_tree_wish wish)
+int view_tree_init(struct view_tree *tree, const struct view *view,
+		   const struct scope *scope, struct view_tree_wish wish)
 {
-	enum cost cost = view->options.cost;
-	const struct tree_options options = {
-		.cost_label = cost_labels[cost],
-		.by_count = cost == COST_COUNT || cost == COST_TEMPORARY,
-		.callees_first = view->options.direction == DIRECTION_CALLEES,
-		.is_whole = wish.is_whole,
-	};
-	struct tree_cost *costs;
-	size_t count;
-
 	tree->view = view;
+	tree->is_whole = wish.is_whole;
 	tree->purpose = arena_printf(scope->arena, "the tree of view %s",
 				     view->options.name);
 	if (wish.functions)
 		tree->functions = figure_make(view, scope, "tree");
 	if (wish.lines)
 		tree->lines = figure_make(view, scope, "lines");
-	if (!tree->purpose || (wish.functions && !tree->functions) ||
-	    (wish.lines && !tree->lines))
-		return -ENOMEM;
-	costs = costs_make(view, cost, &count);
+	return tree->purpose && (!wish.functions || tree->functions) &&
+			       (!wish.lines || tree->lines)
+		       ? 0
+		       : -ENOMEM;
+}
+
+int view_tree_begin(struct view_tree *tree, const struct scope *scope)
+{
+	const struct view *view = tree->view;
+	enum cost cost = view->options.cost;
+	const struct tree_options options = {
+		.cost_label = cost_labels[cost],
+		.by_count = cost == COST_COUNT || cost == COST_TEMPORARY,
+		.callees_first = view->options.direction == DIRECTION_CALLEES,
+		.is_whole = tree->is_whole,
+	};
+	size_t count;
+	struct tree_cost *costs = costs_make(view, cost, &count);
+
 	return costs ? tree_begin(&tree->tree, scope, costs, count, &options)
 		     : -ENOMEM;
 }
@@ -136,20 +142,28 @@ static const char *caption(struct view_tree *tree, const struct figure *figure)
 	return view_caption(view, &scope, text);
 }
 
-int view_tree_finish(struct view_tree *tree)
+int view_tree_finish_lines(struct view_tree *tree)
 {
-	struct figure *functions = tree->functions, *lines = tree->lines;
-	int status = tree_finish(&tree->tree, &tree->arena,
-				 functions ? &functions->tree : NULL,
-				 lines ? &lines->tree : NULL);
+	struct figure *lines = tree->lines;
+	int status = tree_finish_lines(&tree->tree,
+				       lines ? &lines->tree : NULL);
 
-	if (status)
-		return status;
-	if (functions)
-		functions->caption = caption(tree, functions);
-	if (lines)
+	if (status == 0 && lines)
 		lines->caption = caption(tree, lines);
-	return 0;
+	return status;
+}
+
+int view_tree_finish_functions(struct view_tree *tree)
+{
+	struct figure *functions = tree->functions;
+	int status = 0;
+
+	if (functions)
+		status = tree_finish_functions(&tree->tree, &tree->arena,
+					       &functions->tree);
+	if (functions && status == 0)
+		functions->caption = caption(tree, functions);
+	return status;
 }
 
 void view_tree_done(struct view_tree *tree)
