@@ -13,6 +13,7 @@
 #include "report/cli.h"
 #include "report/core/diag.h"
 #include "report/core/memory.h"
+#include "report/core/vec.h"
 #include "report/engine/engine.h"
 #include "report/engine/merge.h"
 #include "report/event/stacks.h"
@@ -113,6 +114,7 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 		.symbols = pipeline->symbols,
 		.arena = &pipeline->arena,
 		.shown = &pipeline->shown,
+		.frames = &pipeline->frames,
 		.merged = &pipeline->merged,
 	};
 	return 0;
@@ -542,6 +544,7 @@ void pipeline_close(struct pipeline *pipeline)
 		source_close(&pipeline->sources[i]);
 	free(pipeline->sources);
 	scope_stacks_done(&pipeline->shown);
+	vec_done(&pipeline->frames);
 	merged_done(&pipeline->merged);
 	stacks_done(&pipeline->stacks);
 	arena_done(&pipeline->arena);

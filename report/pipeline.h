@@ -55,6 +55,7 @@ struct pipeline {
 	struct arena arena;
 	struct scope scope;
 	struct scope_stacks shown;
+	struct scope_frames frames;
 	struct merged merged;
 	const char *unnamed;
 };

@@ -35,10 +35,17 @@ struct scope_stacks {
 	uint64_t frames_left;
 };
 
+/* What site_frame() knows of frames, by their ids; zero-initialised. */
+struct scope_frames {
+	uint8_t *items; /* enum site_kind */
+	size_t count, capacity;
+};
+
 /**
  * struct scope - one finished trace; everything borrowed
  * @arena:  owns all figures
  * @shown:  scope_stacks_init() before, scope_stacks_done() after use
+ * @frames: vec_done() after use
  * @merged: of all trees with callers first
  */
 struct scope {
@@ -48,6 +55,7 @@ struct scope {
 	struct symbols *symbols;
 	struct arena *arena;
 	struct scope_stacks *shown;
+	struct scope_frames *frames;
 	struct merged *merged;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/aggregate/scope.h"
+#include "report/core/vec.h"
 #include "report/event/stacks.h"
 #include "report/symbol/symbol.h"
 
@@ -64,15 +65,38 @@ static bool name_matches(const char *name, const char *pattern)
 	return strcmp(name, pattern) == 0;
 }
 
-static bool is_allocator(const struct symbol_frame *frame)
+/* Of a frame: kept by its id, as most backtraces end in the same few. */
+enum site_kind {
+	SITE_UNKNOWN,
+	SITE_ALLOCATOR,
+	SITE_OTHER,
+};
+
+static enum site_kind frame_kind(const struct symbol_frame *frame)
 {
 	const char *function = frame->function;
 
 	for (size_t i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]);
 	     i++)
 		if (name_matches(function, passed_over[i]))
-			return true;
-	return frame->file && is_rust_library(frame->file);
+			return SITE_ALLOCATOR;
+	return frame->file && is_rust_library(frame->file) ? SITE_ALLOCATOR
+							   : SITE_OTHER;
+}
+
+static bool is_allocator(const struct scope *scope,
+			 const struct symbol_frame *frame)
+{
+	struct scope_frames *frames = scope->frames;
+	uint8_t *kind;
+
+	while (frames->count <= frame->id)
+		if (!vec_push(frames))
+			return frame_kind(frame) == SITE_ALLOCATOR;
+	kind = &frames->items[frame->id];
+	if (*kind == SITE_UNKNOWN)
+		*kind = (uint8_t)frame_kind(frame);
+	return *kind == SITE_ALLOCATOR;
 }
 
 const struct symbol_frame *site_frame(const struct scope *scope, uint32_t stack,
@@ -91,7 +115,7 @@ const struct symbol_frame *site_frame(const struct scope *scope, uint32_t stack,
 
 		innermost = innermost ? innermost : frames;
 		for (size_t i = 0; i < count; i++, at++) {
-			if (is_allocator(&frames[i])) {
+			if (is_allocator(scope, &frames[i])) {
 				candidate = NULL;
 				unnamed = 0;
 				continue;
