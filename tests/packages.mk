@@ -5,12 +5,12 @@
 PKG_CONFIG ?= pkg-config
 
 report_modules := libdw libelf libzstd libcmark libxml-2.0 jansson inih \
-                  libpcre2-8 libxxhash
+                  libpcre2-8 libxxhash libdeflate
 
 packages.build := gcc make libc6-dev pkg-config libdw-dev libelf-dev \
                   libzstd-dev libcmark-dev libxml2-dev libjansson-dev \
-                  libinih-dev libpcre2-dev libxxhash-dev libiberty-dev \
-                  libunwind8
+                  libinih-dev libpcre2-dev libxxhash-dev libdeflate-dev \
+                  libiberty-dev libunwind8
 packages.demo  := $(packages.build) sqlite3
 packages.check := $(packages.demo) g++ binutils libcmocka-dev valgrind \
                   libjemalloc-dev libmimalloc-dev libgoogle-perftools-dev \

@@ -139,6 +139,7 @@ void elf_file_close(struct elf_file *file)
 		elf_end(file->elf);
 	if (file->fd >= 0)
 		close(file->fd);
+	inflated_done(&file->inflated);
 	free(file->bytes);
 	free(file->path);
 	free(file);
@@ -231,6 +232,7 @@ Dwarf *elf_file_dwarf(struct elf_file *file)
 	if (elf_file_section(file->elf, ".debug_info") ||
 	    elf_file_section(file->elf, ".zdebug_info")) {
 		hide_unused(file->elf);
+		inflated_add(&file->inflated, file->elf);
 		file->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 		if (file->dwarf) /* its own ends with another status */
 			dwarf_new_oom_handler(file->dwarf, memory_end);

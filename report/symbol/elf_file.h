@@ -15,6 +15,8 @@
 #include <elfutils/libdw.h>
 #include <libelf.h>
 
+#include "report/symbol/inflated.h"
+
 struct kept_file;
 struct module;
 
@@ -24,6 +26,7 @@ struct module;
  * @fd:       -1 once settled, or if it is in memory
  * @bytes:    of a file that was kept in the trace; owned
  * @dwarf:    NULL before elf_file_dwarf() or without debug information
+ * @inflated: sections of @elf
  * @build_id: inside @elf, NULL if there is none
  */
 struct elf_file {
@@ -32,6 +35,7 @@ struct elf_file {
 	uint8_t *bytes;
 	Elf *elf;
 	Dwarf *dwarf;
+	struct inflated inflated;
 	const void *build_id;
 	size_t build_id_len;
 	uint16_t machine;

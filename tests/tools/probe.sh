@@ -23,6 +23,7 @@ package_of() {
 	inih) echo libinih-dev ;;
 	libpcre2-8) echo libpcre2-dev ;;
 	libxxhash) echo libxxhash-dev ;;
+	libdeflate) echo libdeflate-dev ;;
 	*) echo "$1" ;;
 	esac
 }
