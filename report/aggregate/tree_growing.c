@@ -31,15 +31,6 @@ uint32_t growing_add(struct growing *growing, uint32_t parent,
 	return (uint32_t)growing->nodes.count;
 }
 
-bool growing_push(struct growing_numbers *numbers, uint32_t number)
-{
-	uint32_t *slot = vec_push(numbers);
-
-	if (slot)
-		*slot = number;
-	return slot != NULL;
-}
-
 static int compare_text(const char *a, const char *b)
 {
 	return a == b ? 0 : strcmp(a ? a : "", b ? b : "");

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/core/vec.h"
 #include "report/figure/figure.h"
 
 /* Of a node, with all below it.  Backtraces go through it if @count is not 0. */
@@ -65,7 +66,15 @@ struct figure_node *growing_finish(struct growing *growing,
 
 void growing_done(struct growing *growing);
 
-bool growing_push(struct growing_numbers *numbers, uint32_t number);
+static inline bool growing_push(struct growing_numbers *numbers,
+				uint32_t number)
+{
+	uint32_t *slot = vec_push(numbers);
+
+	if (slot)
+		*slot = number;
+	return slot != NULL;
+}
 
 static inline uint64_t growing_cost(const struct growing *growing,
 				    const struct growing_sum *sum)
