@@ -17,7 +17,7 @@ packages.check := $(packages.demo) g++ binutils libcmocka-dev valgrind \
                   heaptrack python3 python3-jsonschema libjson-perl chromium \
                   redis-server redis-tools clang libclang-rt-14-dev perl \
                   zstd cmark procps libjemalloc2 libxml2-utils file rustc dwz \
-                  xz-utils cppcheck
+                  xz-utils cppcheck luajit
 
 packages.bench := $(packages.demo) g++ python3 heaptrack zstd redis-server \
                   redis-tools

@@ -278,3 +278,46 @@ def real_wasm():
                     500 * 100003)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+# 20,000 blocks by code that LuaJIT generates, and as many by its interpreter.
+LUA = """
+    local ffi = require 'ffi'
+    ffi.cdef 'void *malloc(size_t); void free(void *);'
+    local function churn(size)
+        for i = 1, 20000 do ffi.C.free(ffi.C.malloc(size)) end
+    end
+    churn(100003)
+    jit.off(churn, true)
+    churn(100005)
+    local yield = coroutine.wrap(function()
+        for i = 1, 1000 do coroutine.yield(('x'):rep(i)) end
+    end)
+    local sum = 0
+    for i = 1, 1000 do sum = sum + #yield() end
+    print(sum, pcall(error, 'caught'))
+"""
+
+
+@test
+def real_luajit():
+    """Stacks end at the code that it generates, for which it tells no rule;
+    through its interpreter they lead to main."""
+    with tempfile.TemporaryDirectory(prefix="memprof-real-") as directory:
+        if not shutil.which("luajit"):
+            raise Skip("luajit")
+        path = os.path.join(directory, "t.dat")
+        run = subprocess.run([RECORD, "-q", "-o", path, "luajit", "-e", LUA],
+                             capture_output=True, check=False)
+        check_equal((run.returncode, run.stdout, run.stderr),
+                    (0, b"500500\tfalse\tcaught\n", b""))
+        check_traces(directory)
+        for size, leads_to_main in ((100003, False), (100005, True)):
+            folded = subprocess.run(
+                [REPORT, "--quiet", "--view", f"size_min={size}&size_max={size}",
+                 "--as", "folded", path], capture_output=True, text=True,
+                check=True).stdout.splitlines()
+            check_equal(sum(int(line.rpartition(" ")[2]) for line in folded),
+                        20000 * size)
+            if leads_to_main:
+                check(all("libc_start_main" in line for line in folded), folded)
