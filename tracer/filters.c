@@ -94,7 +94,7 @@ static uint32_t compute(uint16_t code, uint32_t a, uint32_t b)
 	case BPF_MUL:
 		return a * b;
 	case BPF_DIV:
-		return b ? a / b : 0;
+		return a / b; /* not 0: run() */
 	case BPF_OR:
 		return a | b;
 	case BPF_AND:
@@ -102,9 +102,9 @@ static uint32_t compute(uint16_t code, uint32_t a, uint32_t b)
 	case BPF_XOR:
 		return a ^ b;
 	case BPF_LSH:
-		return b < 32 ? a << b : 0;
+		return a << (b & 31); /* as the kernel does */
 	case BPF_RSH:
-		return b < 32 ? a >> b : 0;
+		return a >> (b & 31);
 	default: /* BPF_NEG */
 		return -a;
 	}
@@ -156,6 +156,8 @@ static uint32_t run(const struct filter *filter, struct machine *m)
 				    BPF_CLASS(in->code) == BPF_ST ? m->a : m->x;
 			break;
 		case BPF_ALU:
+			if (BPF_OP(in->code) == BPF_DIV && !b)
+				return SECCOMP_RET_KILL_THREAD;
 			m->a = compute(in->code, m->a, b);
 			break;
 		case BPF_JMP:

@@ -165,8 +165,18 @@ static void *churn_in_thread(void *arg)
 	return NULL;
 }
 
+/* A shift by 33 is one by 1, and to divide by 0 is to be killed. */
 static void kill_some(void)
 {
+	static const struct sock_filter odd[] = {
+		BPF_STMT(BPF_LDX | BPF_IMM, 33),
+		BPF_STMT(BPF_LD | BPF_IMM, 1),
+		BPF_STMT(BPF_ALU | BPF_LSH | BPF_X, 0),
+		IS(2, 1, 0),
+		ANSWER(SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_LDX | BPF_IMM, 0),
+		LOAD(nr),
+	};
 	static const int calls[] = {SYS_fallocate, SYS_pwritev, SYS_pwrite64,
 				    SYS_fstat, SYS_newfstatat, SYS_getrusage,
 				    SYS_unlinkat, SYS_readlinkat, SYS_wait4};
@@ -175,11 +185,14 @@ static void kill_some(void)
 	int count = 8000;
 	size_t n = 0;
 
-	filter[n++] = (struct sock_filter)LOAD(nr);
+	memcpy(filter, odd, sizeof(odd));
+	n = sizeof(odd) / sizeof(odd[0]);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		filter[n++] = (struct sock_filter)IS((unsigned)calls[i], 0, 1);
-		filter[n++] = (struct sock_filter)ANSWER(
-		    SECCOMP_RET_KILL_PROCESS);
+		filter[n++] = i % 2 ? (struct sock_filter)ANSWER(
+					  SECCOMP_RET_KILL_PROCESS)
+				    : (struct sock_filter)BPF_STMT(
+					  BPF_ALU | BPF_DIV | BPF_X, 0);
 	}
 	filter[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
 	install(filter, n);
