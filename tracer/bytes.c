@@ -162,21 +162,32 @@ int memcmp(const void *one, const void *other, size_t len)
 	return 0;
 }
 
-void *memchr(const void *in, int byte, size_t len)
-{
-	const uint8_t *p = in;
-
-	for (size_t i = 0; i < len; i++)
-		if (p[i] == (uint8_t)byte)
-			return (void *)(uintptr_t)(p + i);
-	return NULL;
-}
-
-/* Safety: pure.  Whether a byte of @word is 0. */
-static inline bool has_zero(uint64_t word)
+/* Safety: pure.  Return: not 0 if a byte of @word is 0; then the lowest bit set
+   is that of the first such byte. */
+static inline uint64_t find_zero(uint64_t word)
 {
 	return (word - UINT64_C(0x0101010101010101)) & ~word &
 	       UINT64_C(0x8080808080808080);
+}
+
+void *memchr(const void *in, int byte, size_t len)
+{
+	uint64_t same = (uint8_t)byte * UINT64_C(0x0101010101010101);
+	const uint8_t *p = in;
+	size_t i = 0;
+
+	for (; i + WORD <= len; i += WORD) {
+		uint64_t found =
+			find_zero(((const struct word *)(p + i))->value ^ same);
+
+		if (found)
+			return (void *)(uintptr_t)(p + i +
+						   __builtin_ctzll(found) / 8);
+	}
+	for (; i < len; i++)
+		if (p[i] == (uint8_t)byte)
+			return (void *)(uintptr_t)(p + i);
+	return NULL;
 }
 
 /* An aligned word does not reach into a page that may not be there. */
@@ -187,7 +198,7 @@ size_t strlen(const char *text)
 	for (; (uintptr_t)p % WORD; p++)
 		if (!*p)
 			return (size_t)(p - text);
-	while (!has_zero(*(const whole *)(const void *)p))
+	while (!find_zero(*(const whole *)(const void *)p))
 		p += WORD;
 	while (*p)
 		p++;

@@ -287,15 +287,21 @@ static void read_head(struct sample *sample, const char *line)
 /* Safety: pure. */
 static void read_value(struct mapping *mapping, const char *line)
 {
-	static const char *const keys[TRACE_SMAPS_VALUES] = {
-	    "Size:",	     "Rss:",	      "Anonymous:",
-	    "Shared_Clean:", "Shared_Dirty:", "Private_Clean:",
-	    "Private_Dirty:", "Swap:"};
+#define KEY(text) {text, sizeof(text) - 1}
+	static const struct {
+		const char *text;
+		size_t len;
+	} keys[TRACE_SMAPS_VALUES] = {
+	    KEY("Size:"),	  KEY("Rss:"),		KEY("Anonymous:"),
+	    KEY("Shared_Clean:"), KEY("Shared_Dirty:"), KEY("Private_Clean:"),
+	    KEY("Private_Dirty:"), KEY("Swap:")};
+#undef KEY
 
 	for (size_t i = 0; i < TRACE_SMAPS_VALUES; i++) {
-		size_t len = strlen(keys[i]);
+		size_t len = keys[i].len;
 
-		if (strncmp(line, keys[i], len) != 0)
+		if (*line != *keys[i].text ||
+		    strncmp(line, keys[i].text, len) != 0)
 			continue;
 		line += len + strspn(line + len, " ");
 		mapping->values[i] = take_number(&line, 10) * 1024;
