@@ -181,7 +181,7 @@ static void answer_call(void)
 	if (LIKELY(!work))
 		return;
 	work(helper.arg);
-	helper.work = NULL;
+	helper.work = (void (*)(void *))NULL;
 }
 
 /* Safety: the helper.  Return: milliseconds that it may sleep. */
@@ -474,5 +474,5 @@ void helper_forget(void)
 	helper.stops = 0;
 	helper.pid = 0;
 	helper.calls = (struct spinlock){0};
-	helper.work = NULL;
+	helper.work = (void (*)(void *))NULL;
 }
