@@ -96,6 +96,7 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 				   &pipeline->input, diag);
 	if (status)
 		return status;
+	stacks_set_limit(&pipeline->stacks, pipeline->run.trace_bytes);
 	pipeline->symbols = symbols_new(&pipeline->run.modules,
 					(const char *const *)cli->debug_dirs,
 					cli->debug_dir_count);
@@ -482,6 +483,19 @@ static void on_progress(void *context, uint64_t events, uint64_t bytes)
 	progress_read(&pipeline->progress, events, bytes);
 }
 
+/* Said once, after all passes: they find the same. */
+static void note_full(struct pipeline *pipeline)
+{
+	if (pipeline->stacks.left_out != STACKS_NONE)
+		findings_add(&pipeline->run.damage, pipeline->sources[0].path,
+			     DIAG_NO_OFFSET,
+			     "holds more than %" PRIu32 " different stack "
+			     "frames, too many for its %" PRIu64 " bytes: all "
+			     "further stacks are counted as one, at address 0",
+			     pipeline->stacks.limit,
+			     pipeline->run.trace_bytes);
+}
+
 int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 {
 	const struct spec *spec = pipeline->spec;
@@ -514,6 +528,7 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	if (status == 0 && ordered)
 		status = ordered_pass(pipeline, diag);
 	progress_clear(&pipeline->progress);
+	note_full(pipeline);
 	if (status == 0)
 		status = check_regexes(pipeline, diag);
 	if (status == -ENOMEM && !diag->text[0])

@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STACKS_INITIAL = 1 << 12 };
+enum {
+	STACKS_INITIAL = 1 << 12,
+	STACKS_ALWAYS = 1 << 21, /* whatever the trace's size */
+	STACKS_PER_BYTE = 64,	 /* real traces have one for several bytes */
+};
 
 /* At most two thirds are used. */
 static uint32_t slots_for(uint32_t capacity)
@@ -31,7 +35,17 @@ int stacks_init(struct stacks *stacks)
 	}
 	stacks->capacity = STACKS_INITIAL;
 	stacks->count = 1;
+	stacks->limit = UINT32_MAX;
+	stacks->left_out = STACKS_NONE;
 	return 0;
+}
+
+void stacks_set_limit(struct stacks *stacks, uint64_t bytes)
+{
+	stacks->limit = bytes < (UINT32_MAX - STACKS_ALWAYS) / STACKS_PER_BYTE
+				? STACKS_ALWAYS +
+					  (uint32_t)bytes * STACKS_PER_BYTE
+				: UINT32_MAX;
 }
 
 void stacks_share(struct stacks *stacks, bool is_shared)
@@ -124,14 +138,13 @@ uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint64_t pc_key)
 }
 
 /* Return: STACKS_NONE when out of memory. */
-static uint32_t stacks_add(struct stacks *stacks, uint32_t parent,
+static uint32_t stacks_put(struct stacks *stacks, uint32_t parent,
 			   uint64_t pc_key, uint32_t hash)
 {
 	struct stacks_node *node;
 
 	if (stacks->count == stacks->capacity && stacks_grow(stacks))
 		return STACKS_NONE;
-	*free_slot(stacks, hash) = (uint64_t)hash << 32 | stacks->count;
 	stacks->hashes[stacks->count] = hash;
 	node = &stacks->nodes[stacks->count];
 	node->pc_key = pc_key;
@@ -140,12 +153,33 @@ static uint32_t stacks_add(struct stacks *stacks, uint32_t parent,
 	return stacks->count++;
 }
 
+/* Return: the node; STACKS_NONE when out of memory. */
+static uint32_t stacks_add(struct stacks *stacks, uint32_t parent,
+			   uint64_t pc_key, uint32_t hash)
+{
+	uint32_t added;
+
+	if (stacks->count >= stacks->limit) {
+		/* Not in the table: nobody asks for it. */
+		if (stacks->left_out == STACKS_NONE)
+			stacks->left_out =
+				stacks_put(stacks, STACKS_ROOT, 0, 0);
+		return stacks->left_out;
+	}
+	added = stacks_put(stacks, parent, pc_key, hash);
+	if (added != STACKS_NONE)
+		*free_slot(stacks, hash) = (uint64_t)hash << 32 | added;
+	return added;
+}
+
 uint32_t stacks_child_hashed(struct stacks *stacks, uint32_t parent,
 			     uint64_t pc_key, uint32_t hash)
 {
 	uint32_t at = stacks_slot(stacks, hash);
 	uint64_t entry;
 
+	if (__builtin_expect(parent == stacks->left_out, 0))
+		return parent;
 	for (; (entry = stacks->table[at]) != 0;
 	     at = at + 1 == stacks->slots ? 0 : at + 1) {
 		uint32_t found = (uint32_t)entry;

@@ -36,6 +36,8 @@ enum { STACKS_OLD_MAX = 32 };
  * @hashes: of each node's path, see stacks_path_hash()
  * @table: open addressing, @slots of them: hash << 32 | node, 0 is free
  * @old:   arrays of nodes that the tree grew out of while @is_shared
+ * @limit: nodes there may be, see stacks_set_limit()
+ * @left_out: the node for all that are more, STACKS_NONE while there are none
  */
 struct stacks {
 	struct stacks_node *nodes;
@@ -47,11 +49,23 @@ struct stacks {
 	struct stacks_node *old[STACKS_OLD_MAX];
 	unsigned old_count;
 	bool is_shared;
+	uint32_t limit;
+	uint32_t left_out;
 };
 
 /* Return: 0 or -ENOMEM. */
 int stacks_init(struct stacks *stacks);
 void stacks_done(struct stacks *stacks);
+
+/**
+ * stacks_set_limit() - for a trace of @bytes
+ *
+ * A compressed chunk of two kilobytes can hold sixteen million different frames,
+ * a trace of a megabyte more than any memory.  What a program does takes at least
+ * some bytes: past the limit, all stacks that are new become one node, of one
+ * frame without an address.  No limit at first.
+ */
+void stacks_set_limit(struct stacks *stacks, uint64_t bytes);
 
 /* Return: bytes that the tree takes. */
 size_t stacks_bytes(const struct stacks *stacks);
@@ -62,7 +76,7 @@ size_t stacks_bytes(const struct stacks *stacks);
 void stacks_share(struct stacks *stacks, bool is_shared);
 
 /* Return: the node for @pc_key called from @parent, made when there is none;
-   STACKS_NONE when out of memory.  Cost: one hash lookup. */
+   @left_out at the limit; STACKS_NONE when out of memory.  Cost: one hash lookup. */
 uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint64_t pc_key);
 
 /*

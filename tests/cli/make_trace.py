@@ -224,6 +224,30 @@ def marks():
             mark(4, 9.6, "unknown", 2**64 - 1))
 
 
+def block(data, times=None, is_last=False):
+    """Of a zstd frame: @data, or its one byte so many times (RFC 8878)."""
+    size, kind = (len(data), 0) if times is None else (times, 1)
+    return struct.pack("<I", size << 3 | kind << 1 | is_last)[:3] + data
+
+
+def bomb(count):
+    """@count allocations, each with 65,536 frames like no other's: some 20 bytes
+    of the file an allocation."""
+    out, raw_len = b"\x28\xb5\x2f\xfd\x00\x70", 0
+    for i in range(count):
+        depth = varint(65536)
+        head = (b"\x01\x01" + (depth if i else varint(0)) + depth +
+                svarint(MAIN + i))
+        tail = svarint(16) + varint(8) + varint(0)
+        out += block(head) + block(svarint(1), 65535) + block(
+            tail, is_last=i == count - 1)
+        raw_len += len(head) + 65535 + len(tail)
+    head = b"\xfeMPchnk\n" + struct.pack(
+        "<HHIIIQQIIQQ", 2, 1, 1, len(out), raw_len, START, START + count,
+        count, 0, xxh64(out), 0)
+    return head + struct.pack("<Q", xxh64(head)) + out
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("file")
@@ -234,6 +258,9 @@ def main():
     parser.add_argument("--gap", action="store_true",
                         help="the process ran unrecorded before the piece")
     parser.add_argument("--exec", default="", help="what it becomes at the end")
+    parser.add_argument("--bomb", type=int, default=0, metavar="COUNT",
+                        help="instead, so many allocations with stacks "
+                        "that only a compressor thinks of")
     options = parser.parse_args()
     major, minor = map(int, options.version.split("."))
     e = events(PIECES[options.piece])
@@ -244,9 +271,10 @@ def main():
                   piece(options.piece, options.gap) + thread() +
                   module(1, 1, APP, 0x10000, "/opt/app/bin/app") +
                   module(2, 0, LIB, 0x10000, "/opt/app/lib/libparse.so.1") +
-                  chunk(2, e.data, 1, START, e.tick, e.count) +
+                  (bomb(options.bomb) if options.bomb else
+                   chunk(2, e.data, 1, START, e.tick, e.count)) +
                   (marks() if options.marks else b"") +
-                  end(e.count, is_last, e.tick, options.exec))
+                  end(options.bomb or e.count, is_last, e.tick, options.exec))
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ make_inputs() {
 	python3 "$root/tests/cli/make_trace.py" t.dat
 	python3 "$root/tests/cli/make_trace.py" --marks marks.dat
 	python3 "$root/tests/cli/make_trace.py" --exec /bin/next exec.dat
+	python3 "$root/tests/cli/make_trace.py" --bomb 60 bomb.dat
 	for piece in 0 1 2; do
 		python3 "$root/tests/cli/make_trace.py" --piece $piece p$piece.dat
 	done
@@ -158,6 +159,9 @@ test_inputs() {
 	for file in preamble cut end-cut flipped; do
 		expect "damaged-$file" memprof-report --check "$file.dat"
 	done
+	# 60 times 65,536 frames in a file of 2.5 kB.
+	expect too-many-frames memprof-report --check bomb.dat
+	expect too-many-frames-group "memprof-report --view count=1 --as groups.csv bomb.dat 2>/dev/null | tail -n 1 | cut -d, -f1,3"
 	status 3 memprof-report --as tree missing.dat
 	status 3 memprof-report --list empty.dat
 	status 4 memprof-report -o damaged-report flipped.dat

@@ -83,12 +83,44 @@ static void equal_hashes(void **state)
 	stacks_done(&stacks);
 }
 
+/* What is known stays known; all that is new is one node, and so is what would be
+   below it. */
+static void limit(void **state)
+{
+	struct stacks stacks;
+	uint32_t known, more;
+
+	(void)state;
+	assert_int_equal(stacks_init(&stacks), 0);
+	stacks_set_limit(&stacks, 1000);
+	assert_true(stacks.limit > 1000000);
+	stacks_set_limit(&stacks, UINT64_MAX);
+	assert_int_equal(stacks.limit, UINT32_MAX);
+	stacks.limit = 3;
+	known = stacks_child(&stacks, STACKS_ROOT, 0x1000);
+	known = stacks_child(&stacks, known, 0x2000);
+	assert_int_equal(stacks.left_out, STACKS_NONE);
+	more = stacks_child(&stacks, known, 0x3000);
+	assert_int_equal(stacks.left_out, more);
+	assert_int_equal(stacks.nodes[more].parent, STACKS_ROOT);
+	assert_int_equal(stacks.nodes[more].pc_key, 0);
+	assert_int_equal(stacks_child(&stacks, more, 0x1000), more);
+	assert_int_equal(stacks_child(&stacks, STACKS_ROOT, 0x4000), more);
+	assert_int_equal(
+	    stacks_child(&stacks, stacks_child(&stacks, STACKS_ROOT, 0x1000),
+			 0x2000),
+	    known);
+	assert_int_equal(stacks.count, 4);
+	stacks_done(&stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(same_is_same),
 	    cmocka_unit_test(many),
 	    cmocka_unit_test(equal_hashes),
+	    cmocka_unit_test(limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
