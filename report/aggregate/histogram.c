@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/aggregate/histogram.h"
 
-#include <stddef.h>
-
 #include "report/aggregate/scope.h"
 #include "report/core/units.h"
 #include "report/engine/record.h"
@@ -81,12 +79,12 @@ static unsigned lifetime_class(uint64_t ns)
 	return 1 + 3 * decade + (ns >= 2 * bound) + (ns >= 5 * bound);
 }
 
-static void class_add(struct histogram_class *class,
-		      const struct record *record)
+static inline void class_add(struct histogram_class *class,
+			     const struct record *record)
 {
 	class->count++;
 	class->bytes += record->size;
-	if (record_is_leaked(record)) {
+	if (__builtin_expect(record_is_leaked(record), 0)) {
 		class->leaked_count++;
 		class->leaked_bytes += record->size;
 	}
@@ -116,7 +114,8 @@ static uint64_t lifetime_ns(const struct run *run, const struct record *record)
 
 /* By the lifetime that reports write, which is dearer to compute and only makes a
    difference at the bounds of the classes. */
-static unsigned lifetime_class_of(const struct run *run,
+static __attribute__((noinline)) unsigned
+lifetime_class_of(const struct run *run,
 				  const struct record *record)
 {
 	uint64_t ns = lifetime_ns(run, record);
@@ -167,9 +166,9 @@ void histogram_prepare(struct histogram *histogram, const struct run *run)
 	}
 }
 
-static struct histogram_class *of_lifetime(struct histogram *histogram,
-					   const struct run *run,
-					   const struct record *record)
+static inline struct histogram_class *
+of_lifetime(struct histogram *histogram, const struct run *run,
+	    const struct record *record)
 {
 	uint64_t ticks = record->free_tick - record->alloc_tick;
 	unsigned class;
@@ -184,10 +183,14 @@ static struct histogram_class *of_lifetime(struct histogram *histogram,
 }
 
 void histogram_add(struct histogram *histogram, const struct run *run,
-		   const struct record *record)
+		   const struct record *records, size_t count)
 {
-	class_add(&histogram->sizes[size_class(record->size)], record);
-	class_add(of_lifetime(histogram, run, record), record);
+	for (size_t i = 0; i < count; i++) {
+		const struct record *record = &records[i];
+
+		class_add(&histogram->sizes[size_class(record->size)], record);
+		class_add(of_lifetime(histogram, run, record), record);
+	}
 }
 
 void histogram_add_culled(struct histogram *histogram, const struct run *run,

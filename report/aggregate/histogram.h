@@ -13,6 +13,7 @@
 #define REPORT_AGGREGATE_HISTOGRAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct culled;
@@ -57,7 +58,7 @@ struct histogram {
 void histogram_prepare(struct histogram *histogram, const struct run *run);
 
 void histogram_add(struct histogram *histogram, const struct run *run,
-		   const struct record *record);
+		   const struct record *records, size_t count);
 
 /* The same of what the trace has only in sums. */
 void histogram_add_culled(struct histogram *histogram, const struct run *run,

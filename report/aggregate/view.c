@@ -261,7 +261,7 @@ static int view_take(struct view *view, const struct record *records,
 		status = groups_add(view, records, of, count);
 	for (size_t i = 0; view->options.keep_histogram && i < count; i++)
 		histogram_add(&view->histogram, view->options.run,
-			      &records[of[i]]);
+			      &records[of[i]], 1);
 	for (size_t i = 0; status == 0 && view->has_timeline && i < count; i++)
 		status = timeline_mark(&view->timeline, &records[of[i]]);
 	for (size_t i = 0; status == 0 && i < count; i++)
@@ -275,8 +275,9 @@ static int view_take_all(struct view *view, const struct record *records,
 {
 	int status = 0;
 
-	for (size_t i = 0; view->options.keep_histogram && i < count; i++)
-		histogram_add(&view->histogram, view->options.run, &records[i]);
+	if (view->options.keep_histogram)
+		histogram_add(&view->histogram, view->options.run, records,
+			      count);
 	for (size_t i = 0; status == 0 && view->has_timeline && i < count; i++)
 		status = timeline_mark(&view->timeline, &records[i]);
 	for (size_t i = 0; status == 0 && view->rows.limit && i < count; i++)

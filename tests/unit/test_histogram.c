@@ -29,7 +29,7 @@ static void add_one(struct histogram *histogram, const struct histogram *empty,
 	};
 
 	*histogram = *empty;
-	histogram_add(histogram, run, &record);
+	histogram_add(histogram, run, &record, 1);
 }
 
 /* A reader who takes the difference of the two times that the JSON has comes to
