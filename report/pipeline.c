@@ -163,10 +163,11 @@ static size_t rows_bytes(const struct spec *spec)
 	return memory_share(4, ROWS_BYTES_MAX) / (views ? views : 1);
 }
 
-static int view_prepare(struct pipeline *pipeline, size_t index,
-			struct diag *diag)
+struct filter *pipeline_compile(const struct pipeline *pipeline,
+				const struct spec_view *view,
+				const struct filter_spec *filter,
+				struct diag *diag)
 {
-	const struct spec_view *spec = &pipeline->spec->views[index];
 	const struct engine_totals *totals = engine_totals(pipeline->engine);
 	const struct filter_context context = {
 		.run = &pipeline->run,
@@ -177,6 +178,22 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.peak_order = totals->peak_order,
 		.maps = &pipeline->maps.ranges.past,
 	};
+	struct filter *compiled = filter_new(filter, &context, diag);
+
+	/* The filter knows the key, the spec where it stands. */
+	if (!compiled && diag && !diag->file[0]) {
+		snprintf(diag->file, sizeof(diag->file), "%s", view->path);
+		if (!diag->line)
+			diag->line = view->line;
+		diag->offset = DIAG_NO_OFFSET;
+	}
+	return compiled;
+}
+
+static int view_prepare(struct pipeline *pipeline, size_t index,
+			struct diag *diag)
+{
+	const struct spec_view *spec = &pipeline->spec->views[index];
 	const struct view_options options = {
 		.name = spec->name,
 		.title = spec->title,
@@ -196,18 +213,10 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.run = &pipeline->run,
 	};
 
-	pipeline->filters[index] = filter_new(&spec->filter, &context, diag);
-	if (!pipeline->filters[index]) {
-		/* The filter knows the key, the spec where it stands. */
-		if (diag && !diag->file[0]) {
-			snprintf(diag->file, sizeof(diag->file), "%s",
-				 spec->path);
-			if (!diag->line)
-				diag->line = spec->line;
-			diag->offset = DIAG_NO_OFFSET;
-		}
+	pipeline->filters[index] =
+		pipeline_compile(pipeline, spec, &spec->filter, diag);
+	if (!pipeline->filters[index])
 		return -EINVAL;
-	}
 	pipeline->views[index] = view_new(&options, pipeline->filters[index]);
 	return pipeline->views[index] ? 0 : -ENOMEM;
 }
@@ -426,22 +435,28 @@ static int ordered_pass(struct pipeline *pipeline, struct diag *diag)
 	return status;
 }
 
-/* A regular expression that gave up on a name has no answer to report. */
+int pipeline_check_regex(const struct spec_view *view,
+			 const struct filter *filter, struct diag *diag)
+{
+	uint64_t failures = filter_regex_failures(filter);
+
+	if (!failures)
+		return 0;
+	return diag_set_line(diag, -EINVAL, view->path, view->line,
+			     "a regular expression of view %s reached the "
+			     "matcher's limits on %" PRIu64 " function "
+			     "name%s: simplify it",
+			     view->name, failures, failures == 1 ? "" : "s");
+}
+
 static int check_regexes(const struct pipeline *pipeline, struct diag *diag)
 {
-	for (size_t i = 0; i < pipeline->spec->view_count; i++) {
-		const struct spec_view *view = &pipeline->spec->views[i];
-		uint64_t failures = filter_regex_failures(pipeline->filters[i]);
+	int status = 0;
 
-		if (failures)
-			return diag_set_line(
-				diag, -EINVAL, view->path, view->line,
-				"a regular expression of view %s reached the "
-				"matcher's limits on %" PRIu64 " function "
-				"name%s: simplify it",
-				view->name, failures, failures == 1 ? "" : "s");
-	}
-	return 0;
+	for (size_t i = 0; status == 0 && i < pipeline->spec->view_count; i++)
+		status = pipeline_check_regex(&pipeline->spec->views[i],
+					      pipeline->filters[i], diag);
+	return status;
 }
 
 /* How chains end is kept in the first pass for the second. */
@@ -531,6 +546,8 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	note_full(pipeline);
 	if (status == 0)
 		status = check_regexes(pipeline, diag);
+	if (status == 0)
+		status = pipeline_select_maps(pipeline, diag);
 	if (status == -ENOMEM && !diag->text[0])
 		diag_set(diag, status, pipeline->sources[0].path, DIAG_NO_OFFSET,
 			 "out of memory");

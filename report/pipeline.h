@@ -20,8 +20,10 @@ struct cli;
 struct diag;
 struct engine;
 struct filter;
+struct filter_spec;
 struct input;
 struct spec;
+struct spec_view;
 struct symbols;
 struct view;
 
@@ -74,6 +76,22 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 /* Reads the events, up to three times, into the engine and the views.  Return: 0 or
    negative errno; -EINVAL if a filter of the spec does not compile. */
 int pipeline_run(struct pipeline *pipeline, struct diag *diag);
+
+/* Parts of pipeline_run(). */
+
+/* Return: @filter, which @view has, owned by the caller; NULL with @diag filled. */
+struct filter *pipeline_compile(const struct pipeline *pipeline,
+				const struct spec_view *view,
+				const struct filter_spec *filter,
+				struct diag *diag);
+
+/* A regular expression that gave up on a name has no answer to report.  Return: 0
+   or -EINVAL. */
+int pipeline_check_regex(const struct spec_view *view,
+			 const struct filter *filter, struct diag *diag);
+
+/* What --view asks about maps, if it does.  Return: 0 or negative errno. */
+int pipeline_select_maps(struct pipeline *pipeline, struct diag *diag);
 
 void pipeline_close(struct pipeline *pipeline);
 

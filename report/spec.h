@@ -26,6 +26,8 @@ enum { SPEC_ARTIFACTS_MAX = 32, SPEC_PAGES_MAX = 4 };
  * struct spec_view - one [view NAME] section
  * @name:  [A-Za-z0-9_.-]+, not starting with a dot: part of file names
  * @title: if not set @name, for --view what it selects; @has_title: was set
+ * @maps:  of --view about maps: what it selects, @filter being everything
+ * @wants_maps: it says something about them: rows are maps, else all calls
  * @count: rows of allocations and groups, SORT_NO_COUNT for all
  * @skip:  rows before them
  * @cost, @direction: of trees
@@ -38,6 +40,8 @@ struct spec_view {
 	const char *title;
 	bool has_title;
 	struct filter_spec filter;
+	struct filter_spec maps;
+	bool wants_maps;
 	enum sort_by sort_by;
 	enum sort_order order;
 	bool has_order;

@@ -328,20 +328,21 @@ static int set_budgets(struct spec_view *view, const char *value,
 }
 
 #define OF_ROWS (VIEW_KEY_OF(SUBJECT_ALLOCATIONS) | VIEW_KEY_OF(SUBJECT_GROUPS))
+#define OF_MAPS	 VIEW_KEY_OF(SUBJECT_MMAPS)
 #define OF_TREES (VIEW_KEY_OF(SUBJECT_FUNCTIONS) | VIEW_KEY_OF(SUBJECT_LINES))
 
 const struct view_key view_keys[] = {
 	{ "title", "TEXT", "heading of the view", true, 0, set_title },
 	{ "artifacts", "LIST", "what to write, see Artifacts", false, 0,
 	  set_artifacts },
-	{ "sort_by", "WORD", "order of the rows of allocations, groups", true,
-	  OF_ROWS, set_sort_by },
-	{ "order", "WORD", "asc (rising) or dsc (falling)", true, OF_ROWS,
-	  set_order },
-	{ "count", "NUMBER", "rows of allocations, groups; or all", true,
-	  OF_ROWS, set_count },
-	{ "skip", "NUMBER", "rows to leave out before these", true, OF_ROWS,
-	  set_skip },
+	{ "sort_by", "WORD", "order of the rows of allocations, groups, mmaps",
+	  true, OF_ROWS | OF_MAPS, set_sort_by },
+	{ "order", "WORD", "asc (rising) or dsc (falling)", true,
+	  OF_ROWS | OF_MAPS, set_order },
+	{ "count", "NUMBER", "rows of allocations, groups, mmaps; or all", true,
+	  OF_ROWS | OF_MAPS, set_count },
+	{ "skip", "NUMBER", "rows to leave out before these", true,
+	  OF_ROWS | OF_MAPS, set_skip },
 	{ "cost", "WORD",
 	  "what trees add up: bytes, count, temporary, peak or leaked", true,
 	  OF_TREES, set_cost },
@@ -364,6 +365,17 @@ static bool view_has(const struct spec_view *view,
 
 /* An order for rows of another kind would be passed over without a word.  Views
    with neither kind of rows may carry any order: it does no harm there. */
+static int maps_order_check(const struct spec_view *view, struct diag *diag)
+{
+	if (view->sort_by <= SORT_LIFETIME &&
+	    view->sort_by != SORT_USABLE_SIZE)
+		return 0;
+	return diag_set(diag, -EINVAL, NULL, DIAG_NO_OFFSET,
+			"sort_by = %s is not an order of maps; allowed: "
+			"timestamp, address, size, lifetime",
+			sort_names[view->sort_by - 1]);
+}
+
 int spec_view_check(const struct spec_view *view, struct diag *diag)
 {
 	bool of_groups = view->sort_by >= SORT_MATCHED_MIN_TIMESTAMP;
@@ -372,6 +384,8 @@ int spec_view_check(const struct spec_view *view, struct diag *diag)
 	const char *has = of_groups ? "allocations" : "groups";
 	const char *lacks = of_groups ? "groups" : "allocations";
 
+	if (view_has(view, SUBJECT_MMAPS))
+		return maps_order_check(view, diag);
 	if (view->sort_by == SORT_DEFAULT || has_allocations == has_groups ||
 	    has_groups == of_groups)
 		return 0;

@@ -94,6 +94,36 @@ static const char *query_title(struct arena *arena,
 	return title;
 }
 
+/* What was said is about maps: allocations are left alone. */
+static int take_maps(struct spec_view *view, bool has_keys,
+		     const struct place *place, struct mistakes *mistakes)
+{
+	const struct filter_spec *filter = &view->filter;
+	int status = 0;
+
+	for (size_t i = 0; status == 0 && i < filter->count; i++) {
+		const struct filter_term *term = &filter->terms[i];
+		bool is_word = term->key->subject == SUBJECT_LIFETIME_WORD;
+
+		if (!is_word ||
+		    (term->value.number != LIFETIME_CHAIN_LEAKED &&
+		     term->value.number != LIFETIME_WHOLE_GROUP_LEAKED))
+			continue;
+		status = mistakes_keep(
+			mistakes,
+			place_fail(place, -EINVAL,
+				   "lifetime: \"%s\" is not a lifetime of maps; "
+				   "allowed: all, only_leaked, only_temporary, "
+				   "only_not_deallocated_in_current_range, "
+				   "only_deallocated_in_current_range",
+				   term->written));
+	}
+	view->maps = view->filter;
+	view->filter = (struct filter_spec){ 0 };
+	view->wants_maps = has_keys;
+	return status;
+}
+
 static int query_read(struct spec *spec, const char *query,
 		      const struct artifact_format *artifact,
 		      struct mistakes *mistakes)
@@ -122,7 +152,8 @@ static int query_read(struct spec *spec, const char *query,
 			status = mistakes_keep(
 				mistakes, pair_set(spec, pair, &seen, place));
 		}
-	if (status == 0 && has_keys && artifact_is_of_trace(artifact))
+	if (status == 0 && has_keys && artifact_is_of_trace(artifact) &&
+	    !artifact_has_maps(artifact))
 		status = mistakes_keep(
 			mistakes, place_fail(place, -EINVAL,
 					     "%s is about the whole trace: no "
@@ -136,6 +167,8 @@ static int query_read(struct spec *spec, const char *query,
 	}
 	if (status == 0)
 		status = section_view_finish(view, &seen, place, mistakes);
+	if (status == 0 && artifact_has_maps(artifact))
+		status = take_maps(view, has_keys, place, mistakes);
 	return status < 0 ? status : spec_uses_resolve(spec, false, mistakes);
 }
 

@@ -223,19 +223,73 @@ static bool is_heeded(const struct view_key *row, const struct spec_view *view)
 	return !row->applies;
 }
 
-/* Fills @list with the artifacts that heed the key @row. */
-static void list_heeding(const struct view_key *row, char *list, size_t size)
+/* Fills @list with the artifacts of a view, or of --view, that heed the key
+   @row. */
+static void list_heeding(const struct view_key *row, bool is_query, char *list,
+			 size_t size)
 {
 	const char *names[NAMES_MAX];
 	size_t count = 0;
 
 	for (size_t i = 0; artifact_formats[i]; i++) {
+		const struct artifact_format *format = artifact_formats[i];
+
 		assert(count < NAMES_MAX - 1);
-		if (row->applies & VIEW_KEY_OF(artifact_formats[i]->subject))
+		if (row->applies & VIEW_KEY_OF(format->subject) &&
+		    (is_query || !artifact_is_of_trace(format)))
 			names[count++] = artifact_formats[i]->name;
 	}
 	names[count] = NULL;
 	choice_list(names, list, size);
+}
+
+/* Return: whether --view may say the key @name of maps. */
+static bool is_of_maps(const char *name)
+{
+	const struct view_key *row = view_key_find(name, true);
+	const struct filter_key *filter = filter_key_find(name, NULL);
+
+	return row ? row->applies & VIEW_KEY_OF(SUBJECT_MMAPS)
+		   : filter && filter_key_rows(filter) != FILTER_ALLOCATIONS &&
+			     !filter_key_names_sections(filter);
+}
+
+/* A key that exists, of a view of maps. */
+static int maps_key_check(const char *key, const struct place *place)
+{
+	const char *all[NAMES_MAX], *names[NAMES_MAX];
+	char list[HINT_BYTES];
+	size_t count = 0;
+
+	if (is_of_maps(key))
+		return 0;
+	view_key_names(true, all);
+	for (size_t i = 0; all[i]; i++)
+		if (is_of_maps(all[i]))
+			names[count++] = all[i];
+	names[count] = NULL;
+	choice_list(names, list, sizeof(list));
+	return place_fail(place, -EINVAL,
+			  "%s does not apply to maps; allowed for mmaps: %s",
+			  key, list);
+}
+
+/* Whether the rows that @view has can be selected by @filter. */
+static int rows_check(const struct spec_view *view,
+		      const struct filter_key *filter, const char *key,
+		      const struct place *place)
+{
+	bool has_maps = view->artifact_count &&
+			artifact_has_maps(view->artifacts[0]);
+
+	if (has_maps)
+		return maps_key_check(key, place);
+	if (filter_key_rows(filter) != FILTER_MAPS)
+		return 0;
+	return place_fail(place, -EINVAL,
+			  "%s is about maps, not allocations; allowed: in "
+			  "--view with --as mmaps",
+			  key);
 }
 
 /* --view has one artifact: a key that it does not heed would be passed over
@@ -248,9 +302,11 @@ static int query_key_check(const struct spec_view *view,
 	const struct artifact_format *artifact = view->artifacts[0];
 	char list[HINT_BYTES];
 
+	if (artifact_has_maps(artifact))
+		return maps_key_check(row->name, place);
 	if (artifact_is_of_trace(artifact) || is_heeded(row, view))
 		return 0;
-	list_heeding(row, list, sizeof(list));
+	list_heeding(row, true, list, sizeof(list));
 	return place_fail(place, -EINVAL,
 			  "%s does not apply to %s; it does to: %s", row->name,
 			  artifact->name, list);
@@ -271,7 +327,7 @@ static int view_keys_check(const struct spec_view *view,
 		if (!seen->lines[i] || seen->is_wrong[i] ||
 		    is_heeded(row, view))
 			continue;
-		list_heeding(row, list, sizeof(list));
+		list_heeding(row, false, list, sizeof(list));
 		there.line = seen->lines[i];
 		status = mistakes_keep(
 			mistakes,
@@ -294,9 +350,12 @@ int section_view_set(struct spec *spec, struct spec_view *view, const char *key,
 	struct diag found;
 	int status;
 
-	if (filter)
-		return filter_key_set(spec, &view->filter, filter, is_negated,
-				      value, seen, place);
+	if (filter) {
+		status = rows_check(view, filter, key, place);
+		return status ? status
+			      : filter_key_set(spec, &view->filter, filter,
+					       is_negated, value, seen, place);
+	}
 	if (!row)
 		return unknown_view_key(place, key, is_query);
 	status = key_check(spec, key, value, row->value, false,
@@ -324,6 +383,11 @@ int section_filter_set(struct spec *spec, struct filter_spec *filter,
 	bool is_negated;
 	const struct filter_key *row = filter_key_find(key, &is_negated);
 
+	if (row && filter_key_rows(row) == FILTER_MAPS)
+		return place_fail(place, -EINVAL,
+				  "%s is about maps, not allocations; allowed: "
+				  "in --view with --as mmaps",
+				  key);
 	if (row)
 		return filter_key_set(spec, filter, row, is_negated, value,
 				      seen, place);

@@ -50,8 +50,10 @@ static void release(struct map_ranges *ranges, uint32_t owner, uint64_t tick)
 {
 	struct map_owner *item = &ranges->owners.items[owner];
 
-	if (--item->ranges == 0)
-		item->end_tick = tick;
+	if (--item->ranges)
+		return;
+	item->end_tick = tick;
+	item->end_stack = ranges->stack;
 }
 
 /* @range, or the part of it in [begin, end), is there until @tick. */
@@ -160,7 +162,9 @@ int map_ranges_map(struct map_ranges *ranges, uint64_t begin, uint64_t length,
 	owner = vec_push(&ranges->owners);
 	if (!owner)
 		return -ENOMEM;
-	*owner = (struct map_owner){ 0, MAP_RANGES_NOT_ENDED };
+	*owner = (struct map_owner){
+			.end_tick = MAP_RANGES_NOT_ENDED
+		};
 	if (range.begin == range.end)
 		return 0;
 	return insert(ranges, first_after(ranges, begin), &range, 1);
@@ -260,4 +264,11 @@ uint64_t map_ranges_end(const struct map_ranges *ranges, size_t owner)
 	return owner < ranges->owners.count
 		       ? ranges->owners.items[owner].end_tick
 		       : MAP_RANGES_NOT_ENDED;
+}
+
+uint32_t map_ranges_end_stack(const struct map_ranges *ranges, size_t owner)
+{
+	return owner < ranges->owners.count
+		       ? ranges->owners.items[owner].end_stack
+		       : 0;
 }

@@ -32,9 +32,11 @@ struct map_range {
  * struct map_owner - one call of mmap
  * @ranges:   that it holds
  * @end_tick: when it held none any more, MAP_RANGES_NOT_ENDED before
+ * @end_stack: of the call that ended it
  */
 struct map_owner {
 	uint32_t ranges;
+	uint32_t end_stack;
 	uint64_t end_tick;
 };
 
@@ -42,6 +44,7 @@ struct map_owner {
  * struct map_ranges - zero-initialised is empty
  * @items:  by address, without overlaps
  * @owners: in the order in which they came
+ * @stack:  of the call that is told next
  * @past:   what is unmapped again, if @keeps_past; at most MAP_PIECES_MAX
  */
 struct map_ranges {
@@ -53,6 +56,7 @@ struct map_ranges {
 		size_t count;
 		size_t capacity;
 	} owners;
+	uint32_t stack;
 	bool keeps_past;
 	struct map_pieces past;
 };
@@ -87,5 +91,9 @@ int map_ranges_settle(struct map_ranges *ranges);
    MAP_RANGES_NOT_ENDED: also if it is not known, since there were more than
    MAP_RANGES_MAX ranges. */
 uint64_t map_ranges_end(const struct map_ranges *ranges, size_t owner);
+
+/* Return: the stack of the call that map_ranges_end() is the time of, 0 if there
+   was none. */
+uint32_t map_ranges_end_stack(const struct map_ranges *ranges, size_t owner);
 
 #endif /* REPORT_AGGREGATE_MAP_RANGES_H */

@@ -10,16 +10,12 @@
 #include "report/event/event.h"
 #include "report/event/run.h"
 
-struct map_call {
-	struct event event;
-	uint32_t thread;
-};
-
 void maps_done(struct maps *maps)
 {
 	vec_done(&maps->maps);
 	vec_done(&maps->mallopts);
 	vec_done(&maps->samples);
+	vec_done(&maps->selected);
 	map_ranges_done(&maps->ranges);
 }
 
@@ -43,6 +39,7 @@ static int follow(struct maps *maps, const struct event *event)
 	const uint64_t from[2] = { event->addr, event->size };
 	const uint64_t to[2] = { event->a, event->b };
 
+	maps->ranges.stack = event->stack;
 	switch (event->kind) {
 	case EVENT_MMAP:
 		return map_ranges_map(&maps->ranges, event->addr, event->size,
@@ -220,23 +217,46 @@ static const struct figure *samples_table(const struct maps *maps,
 	return table_finish(&table, scope, "rss_samples", "Resident memory");
 }
 
+static void add_calls(struct table_maker *table, const struct scope *scope,
+		      const struct maps *maps)
+{
+	size_t owner = 0;
+
+	for (size_t i = 0; i < maps->maps.count; i++) {
+		const struct map_call *call = &maps->maps.items[i];
+
+		add_map(table, scope, call, owner,
+			map_ranges_end(&maps->ranges, owner));
+		owner += call->event.kind == EVENT_MMAP;
+	}
+}
+
+static void add_selected(struct table_maker *table, const struct scope *scope,
+			 const struct maps *maps)
+{
+	for (size_t i = maps->first; i < maps->last; i++) {
+		const struct map_row *row = &maps->selected.items[i];
+
+		add_map(table, scope, &maps->maps.items[row->call], row->owner,
+			map_ranges_end(&maps->ranges, row->owner));
+	}
+}
+
 const struct figure *maps_mmaps(const struct maps *maps,
 				const struct scope *scope)
 {
 	struct table_maker table;
 	struct figure *figure;
-	size_t owner = 0;
 
 	table_init(&table, map_columns,
 		   sizeof(map_columns) / sizeof(map_columns[0]));
-	for (size_t i = 0; i < maps->maps.count; i++) {
-		const struct map_call *call = &maps->maps.items[i];
-
-		add_map(&table, scope, call, owner,
-			map_ranges_end(&maps->ranges, owner));
-		owner += call->event.kind == EVENT_MMAP;
-	}
-	figure = finish(&table, scope, "mmaps", "Maps", maps->maps.total);
+	if (maps->is_selected)
+		add_selected(&table, scope, maps);
+	else
+		add_calls(&table, scope, maps);
+	figure = finish(&table, scope, "mmaps", "Maps",
+			maps->is_selected ? maps->selected.count
+					  : maps->maps.total);
 	if (!figure || !maps->samples.count)
 		return figure;
 	figure->more = samples_table(maps, scope);

@@ -7,20 +7,39 @@
 #ifndef REPORT_AGGREGATE_MAPS_H
 #define REPORT_AGGREGATE_MAPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "report/aggregate/map_ranges.h"
+#include "report/event/event.h"
 
-struct event;
 struct figure;
 struct scope;
 
 enum { MAPS_ROWS_MAX = 100000 };
 
+struct map_call {
+	struct event event;
+	uint32_t thread;
+};
+
+/**
+ * struct map_row - a call of mmap that was asked for
+ * @key:   that rows are in the order of
+ * @call:  number among all calls that are kept; @owner: among those of mmap
+ */
+struct map_row {
+	uint64_t key;
+	uint32_t call;
+	uint32_t owner;
+};
+
 /**
  * struct maps - calls in the order of time
  * @ranges: what calls of mmap that are kept still hold
+ * @selected: if @is_selected, all that was asked for in order; numbers @first up
+ *          to before @last are shown
  *
  * At most MAPS_ROWS_MAX of each kind are kept, the rest only counted, so that
  * memory stays bounded.  Zero-initialised is empty.
@@ -33,6 +52,14 @@ struct maps {
 		uint64_t total;
 	} maps, mallopts, samples;
 	struct map_ranges ranges;
+	bool is_selected;
+	struct {
+		struct map_row *items;
+		size_t count;
+		size_t capacity;
+	} selected;
+	size_t first;
+	size_t last;
 };
 
 void maps_done(struct maps *maps);

@@ -39,6 +39,10 @@
  * @chain_end_tick: @free_tick of the last record of its chain
  * @is_temporary: freed by the very next allocation-related call of the
  *               allocating thread
+ *
+ * Filters take a call of mmap as a record, too: @free_tick and @free_stack are of
+ * the call that unmapped the last of it, @call is its protection (PROT_READ, …),
+ * and there is nothing in members about groups and chains.
  */
 struct record {
 	uint64_t id;

@@ -203,6 +203,18 @@ static int add_temporary(struct compiling *compiling,
 	return 0;
 }
 
+/* The value is the position of the word. */
+static int add_word(struct compiling *compiling, const struct filter_term *term)
+{
+	struct condition *condition =
+		condition_push(compiling, term, CONDITION_RANGE);
+
+	if (!condition)
+		return -ENOMEM;
+	set_only(condition, term->value.number);
+	return 0;
+}
+
 /* What is told by addresses and usable sizes. */
 static int add_chunk(struct compiling *compiling,
 		     const struct filter_term *term)
@@ -503,6 +515,10 @@ static int add_term(struct compiling *compiling, const struct filter_term *term)
 	case SUBJECT_MMAPED:
 	case SUBJECT_ARENA:
 		return add_chunk(compiling, term);
+	case SUBJECT_READABLE:
+	case SUBJECT_WRITABLE:
+	case SUBJECT_EXECUTABLE:
+		return add_word(compiling, term);
 	case SUBJECT_THREAD:
 	case SUBJECT_MARKER:
 	case SUBJECT_BACKTRACE:

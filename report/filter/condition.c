@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "report/core/vec.h"
 #include "report/event/run.h"
@@ -119,6 +120,11 @@ static enum filter_arena arena_of(const struct condition *condition,
 		       : ARENA_MAIN;
 }
 
+static enum filter_permission permission(const struct record *record, int bit)
+{
+	return (record->call & bit) != 0 ? PERMISSION_YES : PERMISSION_NO;
+}
+
 static uint64_t subject_value(struct condition *condition,
 			      const struct filter_context *context,
 			      const struct record *record)
@@ -130,6 +136,12 @@ static uint64_t subject_value(struct condition *condition,
 		return record->is_temporary;
 	case SUBJECT_SIZE:
 		return record->size;
+	case SUBJECT_READABLE:
+		return permission(record, PROT_READ);
+	case SUBJECT_WRITABLE:
+		return permission(record, PROT_WRITE);
+	case SUBJECT_EXECUTABLE:
+		return permission(record, PROT_EXEC);
 	case SUBJECT_USABLE_SIZE:
 		return record->usable;
 	case SUBJECT_ADDRESS:

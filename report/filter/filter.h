@@ -61,6 +61,11 @@ enum filter_mmaped {
 	MMAPED_NO,
 };
 
+enum filter_permission {
+	PERMISSION_YES,
+	PERMISSION_NO,
+};
+
 enum filter_arena {
 	ARENA_MAIN,
 	ARENA_NON_MAIN,
@@ -81,6 +86,9 @@ enum filter_subject {
 	SUBJECT_TO,
 	SUBJECT_ALIVE_AT,
 	SUBJECT_SIZE,
+	SUBJECT_READABLE, /* this and the next two: of maps */
+	SUBJECT_WRITABLE,
+	SUBJECT_EXECUTABLE,
 	SUBJECT_USABLE_SIZE,
 	SUBJECT_ADDRESS,
 	SUBJECT_MMAPED,
@@ -218,6 +226,15 @@ const struct filter_key *filter_key_find(const char *name, bool *ret_negated);
 /* Return: whether the values of @key name [filter NAME] sections, which --view
    cannot have. */
 bool filter_key_names_sections(const struct filter_key *key);
+
+/* What rows a key can select. */
+enum filter_rows {
+	FILTER_ALLOCATIONS,
+	FILTER_MAPS, /* calls of mmap, see struct record */
+	FILTER_BOTH,
+};
+
+enum filter_rows filter_key_rows(const struct filter_key *key);
 
 /* Return: why the key @name of another tool is not one here: a sentence; NULL
    if there is nothing to say. */

@@ -32,6 +32,12 @@ static const char *const mmaped_words[] = {
 	NULL,
 };
 
+static const char *const permission_words[] = {
+	[PERMISSION_YES] = "yes",
+	[PERMISSION_NO] = "no",
+	NULL,
+};
+
 static const char *const arena_words[] = {
 	[ARENA_MAIN] = "main",
 	[ARENA_NON_MAIN] = "non_main",
@@ -135,6 +141,13 @@ const struct filter_key filter_keys[] = {
 	  .negated = "not_deallocation_backtraces" },
 	{ "from_map", "LIST", "lies in one of these maps",
 	  IS(MAP, NUMBERS), OFTEN, .negated = "not_from_map" },
+	{ "readable", "WORD", "of mmaps: yes, can be read from; no",
+	  IS(READABLE, WORD), .words = permission_words, .what = "an answer" },
+	{ "writable", "WORD", "of mmaps: yes, can be written to; no",
+	  IS(WRITABLE, WORD), .words = permission_words, .what = "an answer" },
+	{ "executable", "WORD", "of mmaps: yes, can hold code that runs; no",
+	  IS(EXECUTABLE, WORD), .words = permission_words,
+	  .what = "an answer" },
 	{ "use", "LIST", "passes all of these filters", IS(FILTER, FILTERS) },
 	{ "use_any", "LIST", "passes at least one of these filters",
 	  ANY(FILTER, FILTERS) },
@@ -184,9 +197,53 @@ bool filter_key_names_sections(const struct filter_key *key)
 	return key->kind == KIND_FILTERS;
 }
 
+enum filter_rows filter_key_rows(const struct filter_key *key)
+{
+	switch (key->subject) {
+	case SUBJECT_FROM:
+	case SUBJECT_TO:
+	case SUBJECT_ALIVE_AT:
+	case SUBJECT_LIFETIME_WORD:
+	case SUBJECT_LIFETIME:
+	case SUBJECT_SIZE:
+	case SUBJECT_ADDRESS:
+	case SUBJECT_THREAD:
+	case SUBJECT_THREAD_NAME:
+	case SUBJECT_BACKTRACE:
+	case SUBJECT_FREE_BACKTRACE:
+	case SUBJECT_DEPTH:
+	case SUBJECT_FUNCTION:
+	case SUBJECT_SOURCE:
+	case SUBJECT_LIBRARY:
+	case SUBJECT_FILTER:
+		return FILTER_BOTH;
+	case SUBJECT_READABLE:
+	case SUBJECT_WRITABLE:
+	case SUBJECT_EXECUTABLE:
+		return FILTER_MAPS;
+	case SUBJECT_TEMPORARY:
+	case SUBJECT_USABLE_SIZE:
+	case SUBJECT_MMAPED:
+	case SUBJECT_ARENA:
+	case SUBJECT_MARKER:
+	case SUBJECT_MAP:
+	case SUBJECT_POSITION_IN_CHAIN:
+	case SUBJECT_FIRST_SIZE:
+	case SUBJECT_LAST_SIZE:
+	case SUBJECT_CHAIN_LENGTH:
+	case SUBJECT_CHAIN_LIFETIME:
+	case SUBJECT_GROUP_ALLOCATIONS:
+	case SUBJECT_GROUP_LEAKED:
+	case SUBJECT_GROUP_INTERVAL:
+	case SUBJECT_GROUP_MAX_USAGE:
+		break;
+	}
+	return FILTER_ALLOCATIONS;
+}
+
 #define OF_MAPS                                                                \
-	"it is about maps, not allocations; mmaps lists each call with its "   \
-	"protection, mappings the resident memory by kind and path"
+	"a trace has resident memory by kind and path, not by map: mappings "  \
+	"lists it"
 
 /* Keys of bytehound that its users may try, and why they are not here. */
 const char *filter_key_refusal(const char *name)
@@ -200,9 +257,7 @@ const char *filter_key_refusal(const char *name)
 			      "of them" },
 		{ "peak_rss_min", OF_MAPS },
 		{ "peak_rss_max", OF_MAPS },
-		{ "readable", OF_MAPS },
-		{ "writable", OF_MAPS },
-		{ "executable", OF_MAPS },
+		{ "bytehound", "the tracer's own maps are not in a trace" },
 		{ "custom_filter", "there are no scripts here; filters are "
 				   "combined with use, use_any, not_use" },
 	};
@@ -330,7 +385,7 @@ static int term_check(const struct filter_spec *spec,
 	if (term->key->subject == SUBJECT_LIFETIME_WORD && term->is_negated &&
 	    term->value.number == LIFETIME_ALL)
 		return diag_set_line(diag, -EINVAL, NULL, term->line,
-				     "not_lifetime = all: no allocation could "
+				     "not_lifetime = all: nothing could "
 				     "pass; allowed: the other lifetimes");
 	upper = term->key->test == TEST_MIN ? upper_of(spec, term) : NULL;
 	if (!upper || !is_above(term, upper))
@@ -338,7 +393,7 @@ static int term_check(const struct filter_spec *spec,
 	return diag_set_line(diag, -EINVAL, NULL,
 			     term->line > upper->line ? term->line
 						      : upper->line,
-			     "%s = %s is %s than %s = %s: no allocation could "
+			     "%s = %s is %s than %s = %s: nothing could "
 			     "pass; allowed: %s up to %s",
 			     term->key->name, term->written,
 			     term->key->kind == KIND_TIME ? "later" : "greater",
@@ -394,6 +449,9 @@ static unsigned term_needs(const struct filter_term *term)
 	case SUBJECT_TO:
 	case SUBJECT_ALIVE_AT:
 	case SUBJECT_SIZE:
+	case SUBJECT_READABLE:
+	case SUBJECT_WRITABLE:
+	case SUBJECT_EXECUTABLE:
 	case SUBJECT_USABLE_SIZE:
 	case SUBJECT_ADDRESS:
 	case SUBJECT_MMAPED:

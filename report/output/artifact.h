@@ -23,7 +23,8 @@ enum artifact_subject {
 	SUBJECT_SIZES,
 	SUBJECT_LIFETIMES,
 	SUBJECT_HISTORY,
-	/* of the trace as a whole: no filter applies, and there is one of each */
+	/* of the trace as a whole: there is one of each, and no filter applies but
+	   that of --view to maps */
 	SUBJECT_SUMMARY,
 	SUBJECT_MMAPS,
 	SUBJECT_MALLOPTS,
@@ -68,6 +69,12 @@ extern const struct artifact_format artifact_processes;
 static inline bool artifact_is_of_trace(const struct artifact_format *format)
 {
 	return format->subject >= SUBJECT_SUMMARY;
+}
+
+/* Whether --view selects and orders the rows of @format, maps. */
+static inline bool artifact_has_maps(const struct artifact_format *format)
+{
+	return format->subject == SUBJECT_MMAPS;
 }
 
 /* Return: the format called @name, or NULL. */

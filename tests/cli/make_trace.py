@@ -185,6 +185,31 @@ def events(span):
     return e
 
 
+def map_events():
+    """0: 12 KiB, read and write, from 1.0 to 5.0, in two calls.  1: 4 KiB,
+    read and execute, by PARSE, from 2.0 on.  2: 8 KiB without any access, from
+    3.0, moved and made longer at 4.0, to 7.0.  3: 4 KiB from 6.0 on, read.
+    The peak of allocations is at 3.5."""
+    e = Events()
+    places = [0x1000000 * (i + 1) for i in range(5)]
+
+    def mmap(seconds, stack, place, length, protection):
+        e.add(8, seconds, stack, e.addr(place), varint(length),
+              varint(protection), varint(0x22), svarint(-1), varint(0))
+    setup, parse = [MAIN, SETUP], [MAIN, LOAD, PARSE]
+    mmap(1.0, setup, places[0], 0x3000, 3)
+    mmap(2.0, parse, places[1], 0x1000, 5)
+    mmap(3.0, setup, places[2], 0x2000, 0)
+    e.add(1, 3.5, setup, e.addr(0x10000), varint(100), varint(SLACK))
+    e.add(10, 4.0, setup, e.addr(places[2]), varint(0x2000), e.addr(places[3]),
+          varint(0x5000), varint(1))
+    e.add(9, 4.5, setup, e.addr(places[0]), varint(0x1000))
+    e.add(9, 5.0, parse, e.addr(places[0] + 0x1000), varint(0x2000))
+    mmap(6.0, setup, places[4], 0x1000, 1)
+    e.add(9, 7.0, setup, e.addr(places[3]), varint(0x5000))
+    return e
+
+
 def thread():
     return (chunk(5, struct.pack("<IIIIQ", 1, 4242, 1, 0, START) + string("")) +
             chunk(5, struct.pack("<IIIIQ", 1, 4242, 2, 0, START) +
@@ -253,6 +278,8 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--version", default="1.0")
     parser.add_argument("--marks", action="store_true")
+    parser.add_argument("--maps", action="store_true",
+                        help="calls of mmap instead")
     parser.add_argument("--piece", type=int, help="0: the events up to 4.0, "
                         "1: those from 5.0 to 6.0, 2: those from 7.0 on")
     parser.add_argument("--gap", action="store_true",
@@ -263,7 +290,7 @@ def main():
                         "that only a compressor thinks of")
     options = parser.parse_args()
     major, minor = map(int, options.version.split("."))
-    e = events(PIECES[options.piece])
+    e = map_events() if options.maps else events(PIECES[options.piece])
     is_last = options.piece in (None, 2)
     with open(options.file, "wb") as out:
         out.write(preamble(major, minor, options.piece or 0) +

@@ -100,6 +100,7 @@ make_inputs() {
 	cd "$work" || exit 1
 	python3 "$root/tests/cli/make_trace.py" t.dat
 	python3 "$root/tests/cli/make_trace.py" --marks marks.dat
+	python3 "$root/tests/cli/make_trace.py" --maps maps.dat
 	python3 "$root/tests/cli/make_trace.py" --exec /bin/next exec.dat
 	python3 "$root/tests/cli/make_trace.py" --bomb 60 bomb.dat
 	for piece in 0 1 2; do
@@ -578,6 +579,60 @@ test_specs() {
 	expect spec-default "memprof-report --quiet --templates templates -o mine t.dat && ls mine"
 }
 
+# maps QUERY WANTED - numbers of the maps that QUERY selects, and how many passed.
+maps() {
+	local got
+	got=$("$report" --view "$1" --as mmaps "$work/maps.dat" 2>&1 |
+		python3 -c 'import json, sys
+maps = json.load(sys.stdin)
+print(*(m["id"] for m in maps["mmaps"]), "of", maps["total_count"])' 2>&1)
+	if [ "$got" = "$2" ]; then
+		pass
+	else
+		fail "--view '$1' --as mmaps: maps $got, not $2"
+	fi
+}
+
+test_maps() {
+	maps 'order=asc' '0 1 2 3 of 4'
+	maps 'size_min=8KiB' '0 2 of 2'
+	maps 'size_max=4KiB' '1 3 of 2'
+	maps 'address_min=0x3000000' '2 3 of 2'
+	maps 'address_max=0x1ffffff' '0 of 1'
+	maps 'sort_by=size&order=dsc' '0 2 1 3 of 4'
+	maps 'sort_by=size&count=1&skip=2' '2 of 4'
+	maps 'sort_by=address&order=dsc&count=2' '3 2 of 4'
+	maps 'sort_by=lifetime' '0 2 3 1 of 4'
+	maps 'from=2&to=30%' '1 2 of 2'
+	maps 'from=peak' '3 of 1'
+	maps 'to=peak' '0 1 2 of 3'
+	maps 'alive_at=peak' '0 1 2 of 3'
+	maps 'alive_at=4.999999999' '0 1 2 of 3'
+	maps 'alive_at=5' '1 2 of 2'
+	maps 'alive_at=50%&not_alive_at_2=10s' '2 of 1'
+	maps 'lifetime=only_leaked' '1 3 of 2'
+	maps 'lifetime=only_temporary' '0 2 of 2'
+	maps 'not_lifetime=only_leaked' '0 2 of 2'
+	maps 'from=1&to=5&lifetime=only_deallocated_in_current_range' '0 of 1'
+	maps 'to=5&lifetime=only_not_deallocated_in_current_range' '1 2 of 2'
+	maps 'lifetime_min=4s' '0 1 2 3 of 4'
+	maps 'lifetime_max=4s' '0 2 3 of 3'
+	maps 'readable=no' '2 of 1'
+	maps 'writable=yes' '0 of 1'
+	maps 'executable=yes&readable=yes' '1 of 1'
+	maps 'library_regex=libparse' '1 of 1'
+	maps 'negative_library_regex=libparse' '0 2 3 of 3'
+	maps 'backtrace_depth_min=3' '1 of 1'
+	maps 'thread=1&thread_name=^app' '0 1 2 3 of 4'
+	maps 'not_thread=1' 'of 0'
+	for bad in group_allocations_min=1 title=x fail_if=bytes\>1 cost=bytes \
+		lifetime=only_chain_leaked sort_by=usable_size \
+		use=a marker=0 'size_min=2&size_max=1' readable=maybe; do
+		expect "maps-${bad%%=*}" memprof-report --view "'$bad'" --as mmaps maps.dat
+	done
+	expect maps-of-allocations memprof-report --view readable=yes --as tree maps.dat
+}
+
 test_places() {
 	status 0 "memprof-report --as folded -o file.folded t.dat"
 	status 0 "memprof-report --as folded t.dat >stdout.folded"
@@ -658,6 +713,8 @@ PYTHON
 	done
 	while read -r query; do
 		case $query in
+		*readable=* | *writable=* | *executable=*)
+			status 0 "memprof-report --view '$query' --as mmaps t.dat" ;;
 		*cost=* | *direction=*)
 			status 0 "memprof-report --view '$query' --as tree t.dat" ;;
 		*sort_by=all.* | *sort_by=only_matched.*)
@@ -679,6 +736,7 @@ test_timelines
 test_classes
 test_heaptrack
 test_specs
+test_maps
 test_places
 test_determinism
 test_documents

@@ -268,7 +268,7 @@ class Draw:
             return self.random.choice(self.words.lifetimes)
         if key == "temporary":
             return self.random.choice(list(oracle.TEMPORARY))
-        if key == "mmaped":
+        if key in ("mmaped", "readable", "writable", "executable"):
             return self.random.choice(list(oracle.MMAPED))
         if key == "arena":
             return self.random.choice(oracle.ARENAS)

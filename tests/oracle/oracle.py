@@ -630,6 +630,12 @@ def key_thread_name(model, _, text):
     return lambda row: bool(pattern.search(row.thread_name or ""))
 
 
+def permission(letter):
+    """Of maps."""
+    return lambda model, _, text: lambda row: (
+        (letter in row.json["protection"]) == (text == "yes"))
+
+
 TEMPORARY = {"heaptrack": lambda row: row.temporary,
              "freed": lambda row: not row.is_leaked}
 
@@ -645,6 +651,9 @@ KEYS = {
     "temporary": lambda model, _, text: TEMPORARY[text],
     "mmaped": lambda model, _, text: lambda row: chunk(row) == MMAPED[text],
     "arena": lambda model, _, text: lambda row: arena(model, row) == text,
+    "readable": permission("r"),
+    "writable": permission("w"),
+    "executable": permission("x"),
     "thread": number_key(lambda row: row.thread),
     "thread_name": key_thread_name,
     "marker": number_key(lambda row: row.marker),

@@ -32,6 +32,7 @@ import tempfile
 
 import charts
 import dense
+import maps
 import oracle
 from draw import MANY_ROWS, USES, Draw, View, bare, contradicts
 
@@ -52,6 +53,12 @@ class Documented:
         end = self.text.index("\n## Artifacts\n")
         self.view_keys = self.headings(self.text[:start])
         self.keys = self.headings(self.text[start:end])
+        start = self.text.index("\n## Maps\n")
+        own = self.headings(self.text[start:end])
+        shared = re.search("^These keys(.|\n)*?\n\n", self.text[start:end],
+                           re.M)[0]
+        self.map_keys = own + re.findall(r"`(\w+)`", shared)
+        self.keys = [key for key in self.keys if key not in own]
         # May stand several times, meaning any of the values.
         self.repeating = [key for key in self.keys if
                           re.match("REGEX|LIST", self.section(key)) and
@@ -76,6 +83,8 @@ class Documented:
         orders = {*oracle.ROW_ORDERS, *oracle.GROUP_ORDERS}
         return ([f"the key {key}" for key in self.keys
                  if bare(key) not in oracle.ALL_KEYS and bare(key) not in USES] +
+                [f"the key {key} of maps" for key in self.map_keys
+                 if bare(key) not in oracle.ALL_KEYS] +
                 [f"sort_by = {word}" for word in self.sort_words
                  if word not in orders] +
                 [f"lifetime = {word}" for word in self.lifetimes
@@ -337,10 +346,10 @@ class Trace:
         document = load(report("--quiet", "--view", "", "--as", "allocations",
                                self.path))
         head = load(report("--quiet", "--as", "summary", self.path))["head"]
-        maps = load(report("--quiet", "--as", "mmaps", self.path))["mmaps"]
+        mmaps = load(report("--quiet", "--as", "mmaps", self.path))["mmaps"]
         modules = load(report("--quiet", "--as", "modules", self.path))["modules"]
         self.model = oracle.Model(document, oracle.nanoseconds(head["run_time"]),
-                                  self.exact, self.orders, self.markers, maps,
+                                  self.exact, self.orders, self.markers, mmaps,
                                   modules)
         self.check_head(head)
 
@@ -372,6 +381,7 @@ class Examination:
         self.matching = 0
 
     def run(self):
+        self.compare_maps()
         left = self.rounds
         while left > 0 and len(self.problems) < PROBLEMS_MAX:
             count = min(left, VIEWS_A_RUN)
@@ -384,6 +394,23 @@ class Examination:
             if len(self.trace.model.rows) <= MANY_ROWS:
                 self.compare_with_itself()
                 self.compare_opposites()
+
+    def compare_maps(self):
+        def ask(settings):
+            return load(report("--quiet", "--view", url_of(settings), "--as",
+                               "mmaps", self.trace.path))
+        try:
+            passed, drawn, problems = maps.compare(
+                self.trace.model, self.draw.words, self.random,
+                self.trace.steady, ask)
+        except Refused as refused:
+            passed, drawn, problems = 0, {}, [([], str(refused))]
+        self.passed += passed
+        for key, count in drawn.items():
+            self.draw.drawn[key] = self.draw.drawn.get(key, 0) + count
+        for settings, problem in problems:
+            self.problems.append(f"FAILED {self.trace.name}: --view "
+                                 f"'{url_of(settings)}' --as mmaps: {problem}\n")
 
     def compare(self, views):
         try:

@@ -1071,12 +1071,12 @@ static void exclusive_conditions_are_refused(void **state)
 	spec_set(&spec, "size_min", "11");
 	spec_set(&spec, "size_max", "10");
 	assert_int_equal(filter_spec_check(&spec, &at, &diag), -EINVAL);
-	assert_string_equal(diag.text, "from = 50% is later than to = 49%: no "
-				       "allocation could pass; allowed: from "
+	assert_string_equal(diag.text, "from = 50% is later than to = 49%: nothing "
+				       "could pass; allowed: from "
 				       "up to 49%");
 	assert_int_equal(filter_spec_check(&spec, &at, &diag), -EINVAL);
 	assert_string_equal(diag.text, "size_min = 11 is greater than size_max "
-				       "= 10: no allocation could pass; "
+				       "= 10: nothing could pass; "
 				       "allowed: size_min up to 10");
 	assert_int_equal(filter_spec_check(&spec, &at, &diag), 0);
 }

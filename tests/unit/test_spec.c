@@ -509,10 +509,10 @@ static void contradictions_are_refused(void **state)
 		"a.ini:2: [view a]: order applies to none of its artifacts; it "
 		"does to: allocations, allocations.csv, groups, groups.csv");
 	refuses("\n[view a]\nsize_min = 2\nsize_max = 1\n[view b]\nx = 1\n",
-		"a.ini:4: size_min = 2 is greater than size_max = 1: no "
-		"allocation could pass; allowed: size_min up to 1");
+		"a.ini:4: size_min = 2 is greater than size_max = 1: nothing "
+		"could pass; allowed: size_min up to 1");
 	refuses("[view a]\nfrom = 60%\nto = 50%\n",
-		"a.ini:3: from = 60% is later than to = 50%: no allocation "
+		"a.ini:3: from = 60% is later than to = 50%: nothing "
 		"could pass; allowed: from up to 50%");
 	refuses("[view a]\nsort_by = size\nartifacts = tree, groups\n",
 		"a.ini:2: [view a]: sort_by = size is an order of "
@@ -615,8 +615,8 @@ static void bad_filters_are_refused(void **state)
 		"a.ini:1: \".a\" is not a filter's name; allowed: letters, "
 		"digits, _ . -, not beginning with a dot");
 	refuses("[filter a]\nsize_min = 2\nsize_max = 1\n",
-		"a.ini:3: size_min = 2 is greater than size_max = 1: no "
-		"allocation could pass; allowed: size_min up to 1");
+		"a.ini:3: size_min = 2 is greater than size_max = 1: nothing "
+		"could pass; allowed: size_min up to 1");
 	refuses("[view v]\nuse = a, a\n[filter a]\n",
 		"a.ini:2: use: \"a\" stands twice; allowed: once");
 	refuses("[view v]\nuse = a,\n[filter a]\n",
@@ -660,12 +660,12 @@ static void keys_of_filters_are_filter_keys(void **state)
 		"a.ini:2: temporary: \"yes\" is not a meaning of temporary; "
 		"allowed: heaptrack, freed");
 	refuses("[view a]\nnot_lifetime = all\n",
-		"a.ini:2: not_lifetime = all: no allocation could "
+		"a.ini:2: not_lifetime = all: nothing could "
 		"pass; allowed: the other lifetimes");
 	refuses("[view a]\ngroup_leaked_allocations_min = 50.5%\n"
 		"group_leaked_allocations_max = 50.49%\n",
 		"a.ini:3: group_leaked_allocations_min = 50.5% is greater "
-		"than group_leaked_allocations_max = 50.49%: no allocation "
+		"than group_leaked_allocations_max = 50.49%: nothing "
 		"could pass; allowed: group_leaked_allocations_min up to "
 		"50.49%");
 	refuses("[view a]\nmmaped = true\n",
@@ -676,9 +676,14 @@ static void keys_of_filters_are_filter_keys(void **state)
 		"allocators other than glibc's from one another; arena = other "
 		"is all of them");
 	refuses("[view a]\npeak_rss_min = 1MiB\n",
-		"a.ini:2: there is no key peak_rss_min: it is about maps, not "
-		"allocations; mmaps lists each call with its protection, "
-		"mappings the resident memory by kind and path");
+		"a.ini:2: there is no key peak_rss_min: a trace has resident "
+		"memory by kind and path, not by map: mappings lists it");
+	refuses("[filter a]\nreadable = yes\n",
+		"a.ini:2: readable is about maps, not allocations; allowed: in "
+		"--view with --as mmaps");
+	refuses("[view a]\nexecutable = no\n",
+		"a.ini:2: executable is about maps, not allocations; allowed: "
+		"in --view with --as mmaps");
 	refuses("[filter a]\nfrom_map = a\n",
 		"a.ini:2: from_map: \"a\" is not a number; allowed: whole "
 		"numbers with commas between them (3, 17)");
@@ -875,8 +880,8 @@ static void bad_queries_are_refused(void **state)
 		      "UTF-8; allowed: UTF-8 text without control "
 		      "characters");
 	refuses_query("size_min=2&size_max=1",
-		      "--view: size_min = 2 is greater than size_max = 1: no "
-		      "allocation could pass; "
+		      "--view: size_min = 2 is greater than size_max = 1: nothing "
+		      "could pass; "
 		      "allowed: size_min up to 1");
 	refuses_query("sort_by=all.size",
 		      "--view: sort_by = all.size is an order of groups, not "
