@@ -84,7 +84,8 @@ static void after_filter(int index, long ret)
 		filters_take_back((unsigned)index);
 }
 
-/* Times could not be read any more.  Safety: as the hooks. */
+/* @why: what the program calls, after which nothing could be recorded.  Safety:
+   as the hooks. */
 static void end_recording(const char *why)
 {
 	if (is_ours() && state_stop())
@@ -112,6 +113,7 @@ static int before_prctl(const long call[7])
 		return before_filter(get_pointer(call[3]), false);
 	if (call[1] == PR_SET_SECCOMP && call[2] == SECCOMP_MODE_STRICT)
 		return before_strict();
+	/* Times could not be read. */
 	if (HAS_TSC && call[1] == PR_SET_TSC && call[2] == PR_TSC_SIGSEGV)
 		end_recording("prctl(PR_SET_TSC)");
 	return NO_FILTER;
