@@ -121,17 +121,10 @@ int pipeline_open(struct pipeline *pipeline, const struct cli *cli,
 	return 0;
 }
 
-static bool wants(const struct spec_view *view, enum artifact_subject subject)
-{
-	for (size_t i = 0; i < view->artifact_count; i++)
-		if (view->artifacts[i]->subject == subject)
-			return true;
-	return false;
-}
-
 static bool needs_histogram(const struct spec_view *view)
 {
-	return wants(view, SUBJECT_SIZES) || wants(view, SUBJECT_LIFETIMES);
+	return spec_view_has(view, SUBJECT_SIZES) ||
+	       spec_view_has(view, SUBJECT_LIFETIMES);
 }
 
 /* Whether figures of @view say what was alive at the peak. */
@@ -143,14 +136,15 @@ static bool needs_peak_sums(const struct spec_view *view)
 /* Whether yet another pass needs to know which allocations passed. */
 static bool needs_marks(const struct spec_view *view)
 {
-	return view->filter.count > 0 && (wants(view, SUBJECT_TIMELINE) ||
-					  wants(view, SUBJECT_HISTORY));
+	return view->filter.count > 0 &&
+	       (spec_view_has(view, SUBJECT_TIMELINE) ||
+		spec_view_has(view, SUBJECT_HISTORY));
 }
 
 /* Whether yet another pass must show @view what happened, in the order of time. */
 static bool needs_order(const struct spec_view *view)
 {
-	return needs_marks(view) || wants(view, SUBJECT_HISTORY);
+	return needs_marks(view) || spec_view_has(view, SUBJECT_HISTORY);
 }
 
 /* Memory for the rows of one view. */
@@ -159,7 +153,7 @@ static size_t rows_bytes(const struct spec *spec)
 	size_t views = 0;
 
 	for (size_t i = 0; i < spec->view_count; i++)
-		views += wants(&spec->views[i], SUBJECT_ALLOCATIONS);
+		views += spec_view_has(&spec->views[i], SUBJECT_ALLOCATIONS);
 	return memory_share(4, ROWS_BYTES_MAX) / (views ? views : 1);
 }
 
@@ -206,10 +200,10 @@ static int view_prepare(struct pipeline *pipeline, size_t index,
 		.direction = spec->direction,
 		.rows_bytes = rows_bytes(pipeline->spec),
 		.directory = source_scratch_directory(),
-		.keep_records = wants(spec, SUBJECT_ALLOCATIONS),
+		.keep_records = spec_view_has(spec, SUBJECT_ALLOCATIONS),
 		.keep_histogram = needs_histogram(spec),
 		.keep_timeline = needs_marks(spec),
-		.keep_history = wants(spec, SUBJECT_HISTORY),
+		.keep_history = spec_view_has(spec, SUBJECT_HISTORY),
 		.run = &pipeline->run,
 	};
 

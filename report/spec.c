@@ -42,6 +42,14 @@ void spec_take_views(struct spec *spec, struct spec *from)
 	memset(from, 0, sizeof(*from));
 }
 
+bool spec_view_has(const struct spec_view *view, enum artifact_subject subject)
+{
+	for (size_t i = 0; i < view->artifact_count; i++)
+		if (view->artifacts[i]->subject == subject)
+			return true;
+	return false;
+}
+
 void spec_done(struct spec *spec)
 {
 	arena_done(&spec->arena);

@@ -121,6 +121,9 @@ int spec_view_parse(struct spec *spec, const char *query,
 		    const struct artifact_format *artifact,
 		    struct findings *more, struct diag *diag);
 
+/* Whether an artifact of @view shows @subject. */
+bool spec_view_has(const struct spec_view *view, enum artifact_subject subject);
+
 /* The views of @from become those of @spec, which has none.  @from is done with. */
 void spec_take_views(struct spec *spec, struct spec *from);
 

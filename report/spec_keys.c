@@ -354,17 +354,6 @@ const struct view_key view_keys[] = {
 
 const size_t view_key_count = sizeof(view_keys) / sizeof(view_keys[0]);
 
-static bool view_has(const struct spec_view *view,
-		     enum artifact_subject subject)
-{
-	for (size_t i = 0; i < view->artifact_count; i++)
-		if (view->artifacts[i]->subject == subject)
-			return true;
-	return false;
-}
-
-/* An order for rows of another kind would be passed over without a word.  Views
-   with neither kind of rows may carry any order: it does no harm there. */
 static int maps_order_check(const struct spec_view *view, struct diag *diag)
 {
 	if (view->sort_by <= SORT_LIFETIME &&
@@ -376,15 +365,17 @@ static int maps_order_check(const struct spec_view *view, struct diag *diag)
 			sort_names[view->sort_by - 1]);
 }
 
+/* An order for rows of another kind would be passed over without a word.  That of
+   views with neither kind of rows is refused as a key that nothing heeds. */
 int spec_view_check(const struct spec_view *view, struct diag *diag)
 {
 	bool of_groups = view->sort_by >= SORT_MATCHED_MIN_TIMESTAMP;
-	bool has_allocations = view_has(view, SUBJECT_ALLOCATIONS);
-	bool has_groups = view_has(view, SUBJECT_GROUPS);
+	bool has_allocations = spec_view_has(view, SUBJECT_ALLOCATIONS);
+	bool has_groups = spec_view_has(view, SUBJECT_GROUPS);
 	const char *has = of_groups ? "allocations" : "groups";
 	const char *lacks = of_groups ? "groups" : "allocations";
 
-	if (view_has(view, SUBJECT_MMAPS))
+	if (spec_view_has(view, SUBJECT_MMAPS))
 		return maps_order_check(view, diag);
 	if (view->sort_by == SORT_DEFAULT || has_allocations == has_groups ||
 	    has_groups == of_groups)

@@ -11,14 +11,6 @@
 #include "report/pipeline.h"
 #include "report/spec.h"
 
-static bool wants(const struct spec_view *view, enum artifact_subject subject)
-{
-	for (size_t i = 0; i < view->artifact_count; i++)
-		if (view->artifacts[i]->subject == subject)
-			return true;
-	return false;
-}
-
 /* Whether a file has even the functions that cost next to nothing. */
 static bool wants_all(const struct spec_view *view)
 {
@@ -76,11 +68,11 @@ static int init(struct trees *trees, const struct pipeline *pipeline,
 {
 	const struct spec_view *view = &pipeline->spec->views[index];
 	struct view_tree_wish wish = {
-		.lines = wants(view, SUBJECT_LINES),
+		.lines = spec_view_has(view, SUBJECT_LINES),
 		.is_whole = wants_all(view),
 	};
 
-	wish.functions = wants(view, SUBJECT_FUNCTIONS) ||
+	wish.functions = spec_view_has(view, SUBJECT_FUNCTIONS) ||
 			 (wish.lines && has_pages);
 	if (!wish.lines && !wish.functions)
 		return 0;
