@@ -28,7 +28,7 @@ struct view *view_new(const struct view_options *options, struct filter *filter)
 		return NULL;
 	view->options = *options;
 	view->filter = filter;
-	view->scope = filter_scope(filter);
+	view->wanted = filter_wanted(filter);
 	view->has_timeline = options->keep_timeline;
 	rows_init(&view->rows, options->sort_by,
 		  options->has_order ? options->order : SORT_ASCENDING,
@@ -160,7 +160,7 @@ static void group_add_culled(struct view *view, struct view_group *group,
 /* Whether view_settle() will take the sums from the engine. */
 static bool has_sums(const struct view *view)
 {
-	return view->scope == FILTER_ALL || view->scope == FILTER_FREED;
+	return view->wanted == FILTER_ALL || view->wanted == FILTER_FREED;
 }
 
 int view_add_culled(void *context, const struct culled *culled)
@@ -196,12 +196,12 @@ int view_add_culled(void *context, const struct culled *culled)
 	return status;
 }
 
-/* Return: what the engine has of the allocations of a group that @scope is
+/* Return: what the engine has of the allocations of a group that @wanted is
    about. */
 static struct view_group group_of(const struct group *from,
-				  enum filter_scope scope)
+				  enum filter_wanted wanted)
 {
-	bool is_all = scope == FILTER_ALL;
+	bool is_all = wanted == FILTER_ALL;
 	const struct group_extent *extent = is_all ? &from->all : &from->freed;
 	struct view_group group = {
 		.stack = from->stack,
@@ -238,10 +238,10 @@ int view_settle(struct view *view, const struct groups *groups)
 	for (size_t i = 0; i < groups->count; i++) {
 		struct view_group *to = &view->groups.items[i];
 
-		if (view->scope == FILTER_FREED &&
+		if (view->wanted == FILTER_FREED &&
 		    !groups->items[i].freed_count)
 			continue;
-		*to = group_of(&groups->items[i], view->scope);
+		*to = group_of(&groups->items[i], view->wanted);
 		totals->count += to->count;
 		totals->bytes += to->bytes;
 		totals->leaked_count += to->leaked_count;
@@ -293,10 +293,10 @@ int view_add(void *context, const struct record *records, size_t count)
 	filter_place passing[FILTER_SELECT_MAX];
 	int status = 0;
 
-	if (view->scope == FILTER_ALL ||
-	    (view->scope == FILTER_FREED && all_freed))
+	if (view->wanted == FILTER_ALL ||
+	    (view->wanted == FILTER_FREED && all_freed))
 		return view_take_all(view, records, count);
-	if (view->scope == FILTER_LEAKED && all_freed) {
+	if (view->wanted == FILTER_LEAKED && all_freed) {
 		filter_reject(view->filter, count);
 		return 0;
 	}
@@ -357,7 +357,7 @@ int view_take_history(struct view *view, const struct scope *scope,
 	if (view->options.keep_history && !view->history) {
 		view->history = history_new(
 			scope,
-			view->scope == FILTER_ALL ? NULL : &view->timeline,
+			view->wanted == FILTER_ALL ? NULL : &view->timeline,
 			view->options.directory);
 		if (!view->history)
 			return -ENOMEM;

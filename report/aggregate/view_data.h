@@ -36,7 +36,7 @@ struct view_group {
 struct view {
 	struct view_options options;
 	struct filter *filter;
-	enum filter_scope scope; /* the engine has the sums of some */
+	enum filter_wanted wanted; /* the engine has the sums of some */
 	struct view_sums totals;
 	struct {
 		struct view_group *items; /* by group number */
@@ -85,8 +85,8 @@ enum group_value {
    allocations. */
 enum group_value view_sorted_value(enum sort_by sort_by);
 
-/* Return: @value, moments in ticks, intervals in nanoseconds; 0 for GROUP_ALL_MOST_AT of what never held
-   anything. */
+/* Return: @value, moments in ticks, intervals in nanoseconds; 0 for
+   GROUP_ALL_MOST_AT of what never held anything. */
 uint64_t view_group_value(const struct run *run, enum group_value value,
 			  const struct view_group *matched,
 			  const struct group *all);

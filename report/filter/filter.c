@@ -73,7 +73,7 @@ enum filter_verdict filter_decide(struct filter *filter,
 	return verdict;
 }
 
-enum filter_scope filter_scope(const struct filter *filter)
+enum filter_wanted filter_wanted(const struct filter *filter)
 {
 	const struct condition *only = filter->items;
 	bool leaked, freed;

@@ -321,14 +321,14 @@ void filter_free(struct filter *filter);
 bool filter_match(struct filter *filter, const struct record *record);
 
 /* What a filter asks for, as far as others can tell without it. */
-enum filter_scope {
+enum filter_wanted {
 	FILTER_SOME,
 	FILTER_ALL,    /* everything passes */
 	FILTER_LEAKED, /* what was never freed, and all of it */
 	FILTER_FREED,  /* what was freed, and all of it */
 };
 
-enum filter_scope filter_scope(const struct filter *filter);
+enum filter_wanted filter_wanted(const struct filter *filter);
 
 /* The filter is FILTER_LEAKED, and @count records that were freed were not even
    shown to it: they count as removed. */
