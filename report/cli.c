@@ -526,8 +526,8 @@ static void print_keys(FILE *out)
 	      "the run (12.5%),\n"
 	      "peak, mark:NAME or phase:NAME.  BYTES: 4096, 64KiB, 10MB, "
 	      "0x1000.\n"
-	      "Specs have all of these, and keys that name filters of the "
-	      "spec:\n",
+	      "Specs have all of these but those of mmaps, and keys that "
+	      "name filters:\n",
 	      out);
 	for (size_t i = 0; i < filter_key_count; i++)
 		if (filter_key_names_sections(&filter_keys[i]))
