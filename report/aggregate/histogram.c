@@ -115,8 +115,7 @@ static uint64_t lifetime_ns(const struct run *run, const struct record *record)
 /* By the lifetime that reports write, which is dearer to compute and only makes a
    difference at the bounds of the classes. */
 static __attribute__((noinline)) unsigned
-lifetime_class_of(const struct run *run,
-				  const struct record *record)
+lifetime_class_of(const struct run *run, const struct record *record)
 {
 	uint64_t ns = lifetime_ns(run, record);
 	unsigned class = lifetime_class(ns ? ns - 1 : 0);

@@ -57,6 +57,7 @@ struct histogram {
 /* Makes histogram_add() of records of @run quicker. */
 void histogram_prepare(struct histogram *histogram, const struct run *run);
 
+/* Adds @count @records, borrowed for the call. */
 void histogram_add(struct histogram *histogram, const struct run *run,
 		   const struct record *records, size_t count);
 

@@ -162,9 +162,7 @@ int map_ranges_map(struct map_ranges *ranges, uint64_t begin, uint64_t length,
 	owner = vec_push(&ranges->owners);
 	if (!owner)
 		return -ENOMEM;
-	*owner = (struct map_owner){
-			.end_tick = MAP_RANGES_NOT_ENDED
-		};
+	*owner = (struct map_owner){ .end_tick = MAP_RANGES_NOT_ENDED };
 	if (range.begin == range.end)
 		return 0;
 	return insert(ranges, first_after(ranges, begin), &range, 1);

@@ -30,9 +30,9 @@ struct map_range {
 
 /**
  * struct map_owner - one call of mmap
- * @ranges:   that it holds
- * @end_tick: when it held none any more, MAP_RANGES_NOT_ENDED before
- * @end_stack: of the call that ended it
+ * @ranges:    that it holds
+ * @end_stack: of the call that took the last of them, 0 before
+ * @end_tick:  when it held none any more, MAP_RANGES_NOT_ENDED before
  */
 struct map_owner {
 	uint32_t ranges;
@@ -92,8 +92,8 @@ int map_ranges_settle(struct map_ranges *ranges);
    MAP_RANGES_MAX ranges. */
 uint64_t map_ranges_end(const struct map_ranges *ranges, size_t owner);
 
-/* Return: the stack of the call that map_ranges_end() is the time of, 0 if there
-   was none. */
+/* Return: the stack of the call that map_ranges_end() is the time of, 0 if
+   there was none. */
 uint32_t map_ranges_end_stack(const struct map_ranges *ranges, size_t owner);
 
 #endif /* REPORT_AGGREGATE_MAP_RANGES_H */

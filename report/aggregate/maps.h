@@ -19,6 +19,8 @@ struct scope;
 
 enum { MAPS_ROWS_MAX = 100000 };
 
+/* A call of mmap, munmap, mremap or mallopt, or a sample of resident memory; by
+   @thread. */
 struct map_call {
 	struct event event;
 	uint32_t thread;
@@ -38,8 +40,8 @@ struct map_row {
 /**
  * struct maps - calls in the order of time
  * @ranges: what calls of mmap that are kept still hold
- * @selected: if @is_selected, all that was asked for in order; numbers @first up
- *          to before @last are shown
+ * @selected: if @is_selected, all that was asked for in order; numbers @first
+ *          to @last - 1 are shown
  *
  * At most MAPS_ROWS_MAX of each kind are kept, the rest only counted, so that
  * memory stays bounded.  Zero-initialised is empty.

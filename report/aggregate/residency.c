@@ -163,7 +163,8 @@ const struct figure *residency_series(const struct scope *scope)
 		return figure;
 	}
 	figure->caption = series_caption(scope);
-	if (!figure->caption || !add_curve(&figure->series, curves, scope, &all))
+	if (!figure->caption ||
+	    !add_curve(&figure->series, curves, scope, &all))
 		return NULL;
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (is_drawn(scope->run, kinds[i].kind) &&

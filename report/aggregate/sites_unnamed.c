@@ -181,7 +181,8 @@ static bool texts_make(struct unnamed *unnamed, const struct sites *sites,
 			     "\xe2\x80\x9c"
 			     "debuginfod-find debuginfo BUILD-ID"
 			     "\xe2\x80\x9d where DEBUGINFOD_URLS is set, and "
-			     "write the report again with --debug-dir ~/.cache/debuginfod_client",
+			     "write the report again with --debug-dir "
+			     "~/.cache/debuginfod_client",
 			     share, modules));
 	if (is_bad)
 		ret->line = arena_printf(scope->arena,

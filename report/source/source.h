@@ -34,6 +34,7 @@ struct source {
  */
 int source_open(struct source *source, const char *path, struct diag *diag);
 
+/* Whether it has no name beside which there could be other files. */
 bool source_is_stdin(const struct source *source);
 
 /* Opens PATH.live beside @main.  Return: 0, -ENOENT if there is none. */
