@@ -20,6 +20,10 @@ enum {
 	ANNOUNCE_ID_DIGITS = 16,
 };
 
+/* What memprof-record calls the file where that is memory: a name in /proc, of
+   which nothing but this tells whether it still leads there. */
+#define ANNOUNCE_MEMORY "memprof-record"
+
 /*
  * Appends an entry, where there is somebody to be told.
  *

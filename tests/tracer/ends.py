@@ -213,6 +213,21 @@ def finish_by_launcher(path):
 
 
 @test
+def names_are_told_to_nobody_else():
+    """Once memprof-record has ended, its descriptor may be another process's."""
+    for is_elsewhere in (False, True):
+        with tempfile.NamedTemporaryFile(prefix="memprof-test-") as other:
+            name = (f"/proc/{os.getpid()}/fd/{other.fileno()}" if is_elsewhere
+                    else other.name)
+            run = Run(["ending", "return"],
+                      env={"MEMORY_PROFILER_NAME_FILE": name})
+            told = run.path.encode() in other.read()
+            check_equal(told, not is_elsewhere)
+            check_equal(os.path.getsize(other.name) > 0, told)
+            run.done()
+
+
+@test
 def killed_while_writing_a_chunk():
     run = Run(["steps", "alloc", "kill"])
     want = sorted(run.sizes())

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/announce.h"
 #include "tracer/record/settings.h"
 
 /* Where there is no /proc. */
@@ -15,7 +16,7 @@
 
 void names_open(struct names *ret)
 {
-	ret->fd = memfd_create("memprof-record", MFD_CLOEXEC);
+	ret->fd = memfd_create(ANNOUNCE_MEMORY, MFD_CLOEXEC);
 	ret->is_on_disk = false;
 	if (ret->fd >= 0) {
 		snprintf(ret->path, sizeof(ret->path), "/proc/%d/fd/%d",
@@ -43,7 +44,6 @@ char *names_take(struct names *names, size_t *ret_len)
 	if (!text)
 		fail(EXIT_OWN_FAILURE, "trace names", ENOMEM);
 	len = pread(names->fd, text, size > 0 ? (size_t)size : 0, 0);
-	close(names->fd);
 	if (names->is_on_disk)
 		unlink(names->path);
 	*ret_len = len > 0 ? (size_t)len : 0;

@@ -24,7 +24,9 @@ struct names {
 void names_open(struct names *ret);
 
 /*
- * Reads what tracers have written, and lets go of the file.
+ * Reads what tracers have written, and removes the file from the disk.  It
+ * stays open: programs that go on may write to it by a name with the number of
+ * the descriptor, which must not become that of a trace.
  *
  * Safety: single thread; allocates, ends the process without memory.
  * Return: @ret_len bytes and then a zero; the caller's.
