@@ -20,9 +20,11 @@ struct inflated {
 	size_t count, capacity;
 };
 
-/* Decompresses the sections of @elf that debug information may be in, in place: as
-   if they had never been compressed.  What cannot be is left as it is, for
-   libelf to say why.  *@inflated: must outlive @elf. */
+/* Decompresses the sections of @elf that libdw is asked for, in place: as if
+   they had never been compressed.  One that cannot be is left as it is, for
+   libelf to say why.  Hidden are what nobody asks for, what has the name of one
+   before, and what would make more of the file than debug information does.
+   *@inflated: must outlive @elf, whose class is 64. */
 void inflated_add(struct inflated *inflated, Elf *elf);
 
 void inflated_done(struct inflated *inflated);

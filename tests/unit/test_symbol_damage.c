@@ -2,6 +2,7 @@
 /* Files that were cut or changed: any answer will do, a crash will not. */
 #include "tests/symbol/fixture.h"
 
+#include <elf.h>
 #include <sys/stat.h>
 
 enum { ADDRESSES_MAX = 64, CUTS = 200, FLIPS = 400 };
@@ -159,6 +160,108 @@ static void test_shared_debug(void **state)
 	damage("dwz-one", "dwz-one");
 }
 
+/* @bytes: chain-gz.  Return: number of its sections that are compressed, of
+   which the first is *@ret. */
+static size_t compressed_sections(const struct bytes *bytes, Elf64_Shdr *ret)
+{
+	Elf64_Ehdr header;
+	size_t count = 0;
+
+	memcpy(&header, bytes->data, sizeof(header));
+	for (size_t i = header.e_shnum; i-- > 0;) {
+		Elf64_Shdr section;
+
+		memcpy(&section,
+		       bytes->data + header.e_shoff + i * sizeof(section),
+		       sizeof(section));
+		if (!(section.sh_flags & SHF_COMPRESSED))
+			continue;
+		*ret = section;
+		count++;
+	}
+	return count;
+}
+
+/* Appends the section headers of @bytes @times to a copy of the file. */
+static void write_repeated(struct bytes *bytes, size_t times)
+{
+	Elf64_Ehdr header;
+	size_t table_bytes;
+	unsigned char *copy;
+
+	memcpy(&header, bytes->data, sizeof(header));
+	table_bytes = header.e_shnum * sizeof(Elf64_Shdr);
+	copy = calloc(1, bytes->len + times * table_bytes + 8);
+	assert_non_null(copy);
+	memcpy(copy, bytes->data, bytes->len);
+	bytes->len += -bytes->len % 8;
+	for (size_t i = 0; i < times; i++)
+		memcpy(copy + bytes->len + i * table_bytes,
+		       bytes->data + header.e_shoff, table_bytes);
+	header.e_shoff = bytes->len;
+	header.e_shnum = (Elf64_Half)(header.e_shnum * times);
+	memcpy(copy, &header, sizeof(header));
+	write_damaged(copy, bytes->len + times * table_bytes);
+	free(copy);
+}
+
+static struct elf_file *open_with_dwarf(const char *name)
+{
+	const char *note;
+	struct elf_file *file =
+	    elf_file_open(fixture_path(name), ELF_FILE_LOADED, &note);
+
+	assert_non_null(file);
+	assert_non_null(elf_file_dwarf(file));
+	return file;
+}
+
+/* The same bytes under many headers take memory once. */
+static void test_repeated_sections(void **state)
+{
+	struct bytes bytes;
+	struct elf_file *once, *often;
+
+	(void)state;
+	bytes = read_fixture("chain-gz");
+	write_repeated(&bytes, 100);
+	once = open_with_dwarf("chain-gz");
+	often = open_with_dwarf("damaged");
+	assert_true(once->inflated.count > 0);
+	assert_int_equal(often->inflated.count, once->inflated.count);
+	elf_file_close(often);
+	elf_file_close(once);
+	free(bytes.data);
+}
+
+/* What claims to be more than debug information can be is not looked into. */
+static void test_section_too_large(void **state)
+{
+	struct bytes bytes;
+	Elf64_Shdr section;
+	Elf64_Chdr compression;
+	struct elf_file *file;
+	size_t count;
+
+	(void)state;
+	bytes = read_fixture("chain-gz");
+	count = compressed_sections(&bytes, &section);
+	assert_true(count > 0);
+	memcpy(&compression, bytes.data + section.sh_offset,
+	       sizeof(compression));
+	compression.ch_size = 200 * bytes.len;
+	memcpy(bytes.data + section.sh_offset, &compression,
+	       sizeof(compression));
+	write_damaged(bytes.data, bytes.len);
+	file = elf_file_open(fixture_path("damaged"), ELF_FILE_LOADED,
+			     &(const char *){ NULL });
+	assert_non_null(file);
+	elf_file_dwarf(file);
+	assert_int_equal(file->inflated.count, count - 1);
+	elf_file_close(file);
+	free(bytes.data);
+}
+
 /* libdw opens what a split unit names; a FIFO there must not stop us. */
 static void test_split_file_is_fifo(void **state)
 {
@@ -188,6 +291,8 @@ int main(void)
 	    cmocka_unit_test(test_dwarf4),
 	    cmocka_unit_test(test_dwarf5),
 	    cmocka_unit_test(test_compressed),
+	    cmocka_unit_test(test_repeated_sections),
+	    cmocka_unit_test(test_section_too_large),
 	    cmocka_unit_test(test_cxx),
 	    cmocka_unit_test(test_minidebug),
 	    cmocka_unit_test(test_shared_debug),
