@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "tracer/compiler.h"
 #include "tracer/pool.h"
@@ -21,6 +22,7 @@
 
 enum {
 	FILTERS_MAX = 64,
+	CHILDREN_MAX = 16,
 	WORD = sizeof(uint32_t),
 	DATA_WORDS = sizeof(struct seccomp_data) / sizeof(uint32_t),
 };
@@ -56,6 +58,17 @@ static struct {
 
 bool filters_hinder;
 bool filters_hinder_wake;
+
+/**
+ * struct child - a process under a filter that has our memory (vfork())
+ * @pid:    0: none; negative: about to be one.  The kernel clears it when the
+ *          child gives the memory back, before its parent goes on
+ * @thread: whose thread-local storage it uses; its parent's as well
+ */
+static struct child {
+	atomic_int pid;
+	const struct tls *_Atomic thread;
+} children[CHILDREN_MAX];
 
 /**
  * struct machine - a filter at work: the part of BPF that seccomp allows
@@ -214,10 +227,28 @@ static bool binds(unsigned i)
 	       tls.number > filter->last_thread;
 }
 
+/* Safety: anywhere.  Return: what the calling process is noted as, or NULL. */
+static struct child *find_child(void)
+{
+	for (int i = 0; i < CHILDREN_MAX; i++)
+		if (children[i].thread == &tls && children[i].pid > 0)
+			return &children[i];
+	return NULL;
+}
+
+int filters_child_pid(void)
+{
+	const struct child *child = sys_filtered ? find_child() : NULL;
+
+	return child ? child->pid : 0;
+}
+
 bool filters_forbid(const long call[7])
 {
 	unsigned count = atomic_load(&filters.count);
 
+	if (find_child())
+		return true;
 	for (unsigned i = 0; i < count; i++)
 		if (binds(i) && !is_harmless(ask(&filters.items[i], call)))
 			return true;
@@ -329,6 +360,62 @@ void filters_take_back(unsigned index)
 		return;
 	filter->len = 1;
 	filter->code = &allow;
+}
+
+/* Safety: anywhere.  Return: a place that is free and now taken, or NULL. */
+static struct child *take_place(void)
+{
+	for (int i = 0; i < CHILDREN_MAX; i++) {
+		int none = 0;
+
+		if (atomic_compare_exchange_strong(&children[i].pid, &none, -1))
+			return &children[i];
+	}
+	return NULL;
+}
+
+/* Safety: anywhere.  Who made the child may have the kernel clear a word of his
+   own, of which there can be one only. */
+static bool has_word_to_clear(void)
+{
+	void *word = NULL;
+
+	sys_prctl(PR_GET_TID_ADDRESS, (long)(uintptr_t)&word, 0, 0, 0);
+	return word;
+}
+
+bool filters_add_child(void)
+{
+	struct child *child = NULL;
+	int pid;
+
+	if (!find_child() && !has_word_to_clear())
+		child = take_place();
+	if (!child)
+		return false;
+	pid = sys_set_tid_address(&child->pid);
+	child->thread = &tls;
+	child->pid = pid > 0 ? pid : 0;
+	if (pid > 0)
+		sys_filtered = make_call;
+	return pid > 0;
+}
+
+void filters_take_back_child(void)
+{
+	struct child *child = find_child();
+
+	if (!child)
+		return;
+	child->pid = 0;
+	sys_set_tid_address(NULL);
+}
+
+void filters_after_fork(void)
+{
+	for (int i = 0; i < CHILDREN_MAX; i++)
+		if (children[i].thread != &tls)
+			children[i].pid = 0;
 }
 
 void filters_bind_helper(void)

@@ -39,6 +39,25 @@ unsigned filters_add(const struct sock_fprog *program, bool all_threads);
 /* The kernel did not want it.  Safety: anywhere. */
 void filters_take_back(unsigned index);
 
+/*
+ * The same in a process that only borrows the memory of the one that the trace
+ * is of, as a vfork() child does: it makes no call of ours from then on, be it
+ * allowed or not.  Its parent is not bound: the note is gone when the child is,
+ * or executes.
+ *
+ * Safety: such a process.  errno: untouched.
+ * Return: whether it could be noted, for filters_take_back_child().
+ */
+bool filters_add_child(void);
+void filters_take_back_child(void);
+
+/* Return: the calling process's id if it is one of those, or 0.  No system
+   call.  Safety: anywhere. */
+int filters_child_pid(void);
+
+/* The notes are of other processes.  Safety: child of fork(), single thread. */
+void filters_after_fork(void);
+
 /* The helper that is about to be made has the filters of the thread that makes
    it.  Safety: anywhere. */
 void filters_bind_helper(void);

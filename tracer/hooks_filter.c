@@ -33,6 +33,7 @@
 enum {
 	STOCK_BUFFERS = 40, /* more than wait for the helper */
 	NO_FILTER = -1,
+	CHILDS_FILTER = -2, /* of a process that borrows our memory */
 };
 
 /* Safety: as the hooks.  Whether the process is one that is traced, or may be
@@ -68,8 +69,10 @@ static int before_filter(const struct sock_fprog *program, bool all_threads)
 	uintptr_t guard;
 	int index;
 
-	if (!is_ours())
+	if (!state_page->pid)
 		return NO_FILTER;
+	if (!is_ours())
+		return filters_add_child() ? CHILDS_FILTER : NO_FILTER;
 	guard = tls_enter_internal();
 	prepare();
 	index = (int)filters_add(program, all_threads);
@@ -80,7 +83,11 @@ static int before_filter(const struct sock_fprog *program, bool all_threads)
 /* Safety: as the hooks. */
 static void after_filter(int index, long ret)
 {
-	if (index != NO_FILTER && ret < 0)
+	if (index == NO_FILTER || ret >= 0)
+		return;
+	if (index == CHILDS_FILTER)
+		filters_take_back_child();
+	else
 		filters_take_back((unsigned)index);
 }
 

@@ -16,13 +16,14 @@
 #include "tracer/compiler.h"
 #include "tracer/real.h"
 #include "tracer/state.h"
+#include "tracer/sys.h"
 #include "tracer/text.h"
 
 HOOK _Noreturn void _exit(int status)
 {
 	state_end(TRACE_END__EXIT, status, NULL);
-	for (;;) /* all that the C library's does */
-		SYS_CALL1(SYS_exit_group, status);
+	for (;;) /* all that the C library's does; whatever a filter says */
+		sys_call_raw(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 HOOK _Noreturn void _Exit(int status)

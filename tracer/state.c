@@ -62,8 +62,10 @@ struct work {
 
 int state_pid(void)
 {
-	int pid = sys_getpid(), tid;
+	int pid = filters_child_pid(), tid;
 
+	if (!pid)
+		pid = sys_getpid();
 	if (LIKELY(pid > 0))
 		return pid;
 	/* A vfork() child has our memory, but is none of our threads. */
@@ -434,8 +436,10 @@ static void begin_in_child(int pid)
 static void after_fork_in_child(void)
 {
 	bool forks = tls.forks;
-	int pid = forks ? find_pid() : 0;
+	int pid;
 
+	filters_after_fork();
+	pid = forks ? find_pid() : 0;
 	tls.forks = false;
 	if (state_page == &off_page || state_page->pid)
 		return;

@@ -224,6 +224,13 @@ static inline int sys_prctl(int op, long a, long b, long c, long d)
 	return (int)sys_call6(SYS_prctl, op, a, b, c, d, 0);
 }
 
+/* Return: the calling thread's id.  The kernel clears @word, and wakes who waits
+   there, when the thread is gone; none: NULL. */
+static inline int sys_set_tid_address(void *word)
+{
+	return (int)SYS_CALL1(SYS_set_tid_address, word);
+}
+
 static inline int sys_getpid(void)
 {
 	return (int)SYS_CALL0(SYS_getpid);

@@ -11,6 +11,8 @@
  *          may be asked for
  *   kill-all-threads: the same by seccomp()
  *   kill-some: what opens, writes and changes files kills; threads allocate
+ *   children: nothing; children that vfork() made are killed for all but
+ *          writing, executing and ending, and do that
  *   wrong: filters that the kernel does not take
  *   strict: seccomp's strict mode
  *   tsc: reading the time stamp counter
@@ -203,6 +205,49 @@ static void kill_some(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* What such a child does before it ends.  One is refused its filter. */
+enum { DOES_NOTHING, ALLOCATES, EXECUTES, WRITES, IS_REFUSED, WAYS };
+
+static __attribute__((noinline)) void be_filtered_child(int way)
+{
+	struct sock_filter filter[] = {
+		LOAD(nr),
+		IS(SYS_exit_group, 2, 0),
+		IS(SYS_execve, 1, 0),
+		IS(SYS_write, 0, 1),
+		ANSWER(SECCOMP_RET_ALLOW),
+		ANSWER(SECCOMP_RET_KILL_PROCESS),
+	};
+
+	if (way == IS_REFUSED &&
+	    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL))
+		_exit(1);
+	if (way != IS_REFUSED)
+		install(filter, sizeof(filter) / sizeof(filter[0]));
+	if (way == ALLOCATES)
+		for (int i = 0; i < 100; i++) {
+			void *p = malloc(32);
+
+			TRUTH_KEEP(p);
+			free(p);
+		}
+	if (way == EXECUTES)
+		execl("/nonexistent", "nonexistent", (char *)NULL);
+	if (way == WRITES && write(1, "", 0))
+		_exit(1);
+	_exit(3);
+}
+
+static __attribute__((noinline)) void filter_child(int way)
+{
+	int status;
+
+	if (vfork() == 0)
+		be_filtered_child(way);
+	if (wait(&status) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 3)
+		abort();
+}
+
 static void install_wrong(void)
 {
 	struct sock_filter invalid = {.code = 0xffff};
@@ -274,6 +319,9 @@ int main(int argc, char **argv)
 		kill_all_threads();
 	else if (strcmp(argv[1], "kill-some") == 0)
 		kill_some();
+	else if (strcmp(argv[1], "children") == 0)
+		for (int way = 0; way < WAYS; way++)
+			filter_child(way);
 	else if (strcmp(argv[1], "wrong") == 0)
 		install_wrong();
 	else if (strcmp(argv[1], "strict") == 0)

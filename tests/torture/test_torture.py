@@ -186,7 +186,8 @@ def system_calls_that_kill():
     outside of the filter."""
     for what, before, after in (("kill", 1, 100), ("kill", 100, 12000),
                                 ("kill-all-threads", 12000, 12000),
-                                ("kill-some", 1, 100), ("wrong", 1, 100)):
+                                ("kill-some", 1, 100), ("wrong", 1, 100),
+                                ("children", 1, 12000)):
         argv = ["filtered", what, str(before), str(after)]
         for run in same_as_untraced(argv, keep_stacks=False):
             check_equal((run.status, run.stdout), (6, b"went on\n"), argv)
