@@ -17,6 +17,7 @@
 #include "report/filter/filter.h"
 #include "report/output/page.h"
 #include "report/spec_keys.h"
+#include "report/traces.h"
 
 enum {
 	JOBS_MAX = 1024,
@@ -365,6 +366,18 @@ static int names_check(const struct cli *cli, struct diag *diag)
 	return 0;
 }
 
+/* A run cannot be made again. */
+static int output_check(const struct cli *cli, struct diag *diag)
+{
+	for (size_t i = 0; i < cli->trace_count; i++)
+		if (trace_is_file(cli->traces[i], cli->output))
+			return usage(diag,
+				     "-o %s would overwrite the trace %s; give "
+				     "another file",
+				     cli->output, cli->traces[i]);
+	return 0;
+}
+
 static int traces_check(const struct cli *cli, struct diag *diag)
 {
 	bool has_stdin = false;
@@ -382,6 +395,9 @@ static int traces_check(const struct cli *cli, struct diag *diag)
 					   "holds one trace");
 		has_stdin |= is_stdin;
 	}
+	if (cli->mode == CLI_VIEW && cli->output &&
+	    strcmp(cli->output, "-") != 0)
+		return output_check(cli, diag);
 	return cli->mode == CLI_REPORT || cli->mode == CLI_EXTRACT
 		       ? names_check(cli, diag)
 		       : 0;

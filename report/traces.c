@@ -2,9 +2,12 @@
 #include "report/traces.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/core/diag.h"
 #include "report/input/input.h"
@@ -89,4 +92,27 @@ void traces_done(struct traces *traces)
 	free(traces->paths);
 	free(traces->groups);
 	memset(traces, 0, sizeof(*traces));
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool trace_is_file(const char *trace, const char *path)
+{
+	char live[PATH_MAX];
+	struct stat file, other;
+
+	/* To write to a device or a pipe replaces nothing. */
+	if (stat(path, &file) || !S_ISREG(file.st_mode))
+		return false;
+	if (strcmp(trace, "-") == 0)
+		return fstat(STDIN_FILENO, &other) == 0 &&
+		       is_same_file(&file, &other);
+	if (stat(trace, &other) == 0 && is_same_file(&file, &other))
+		return true;
+	return snprintf(live, sizeof(live), "%s.live", trace) <
+		       (int)sizeof(live) &&
+	       stat(live, &other) == 0 && is_same_file(&file, &other);
 }

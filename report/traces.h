@@ -3,6 +3,7 @@
 #ifndef REPORT_TRACES_H
 #define REPORT_TRACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "report/event/run.h"
@@ -35,5 +36,9 @@ struct traces {
    a group of its own.  Return: 0 or -ENOMEM. */
 int traces_group(struct traces *ret, char **paths, size_t count);
 void traces_done(struct traces *traces);
+
+/* Return: whether the file @path is @trace, or its PATH.live; of a trace "-",
+   standard input. */
+bool trace_is_file(const char *trace, const char *path);
 
 #endif /* REPORT_TRACES_H */

@@ -644,6 +644,13 @@ test_places() {
 		same "$file" "$work/file.folded" "$work/$file.folded"
 	done
 	expect output-is-file memprof-report -o t.dat t.dat
+	cp "$work/t.dat" "$work/own.dat"
+	cp "$work/t.dat" "$work/own.dat.live"
+	ln -s own.dat "$work/link.dat"
+	expect output-is-trace "memprof-report --as tree -o own.dat own.dat; memprof-report --as tree -o ./link.dat t.dat own.dat; memprof-report --as tree -o own.dat.live own.dat; memprof-report --as tree -o link.dat - <own.dat"
+	same 'a trace named by -o' "$work/t.dat" "$work/own.dat"
+	same 'what was saved of it' "$work/t.dat" "$work/own.dat.live"
+	rm "$work"/own.dat* "$work/link.dat"
 	expect output-below-file memprof-report -o t.dat/x t.dat
 	expect artifact-not-writable memprof-report --as tree -o directory t.dat
 	expect disk-full "memprof-report --as tree t.dat >/dev/full"
