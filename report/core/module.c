@@ -3,13 +3,12 @@
  * Modules are sorted by start address.  To find those that cover an address,
  * go left from the last one that starts at or below it, as far as the longest
  * module reaches: with a few hundred modules that do not overlap this is one
- * or two steps.
+ * or two steps.  Of those that start alike, as those of a program do that loads
+ * a thousand plugins one after the other, the one is looked for by its time.
  */
 #include "report/core/module.h"
 
 #include <stdlib.h>
-
-enum { PASSES_MAX = 16 };
 
 static int by_start(const void *a, const void *b)
 {
@@ -45,41 +44,47 @@ static bool loaded_before(const struct module *a, const struct module *b)
 	return a->number < b->number;
 }
 
-/*
- * The later of two modules that overlap has the higher generation, so that an
- * address and a generation name one module.  Where a chain of overlaps runs
- * against the order of addresses this takes more than one pass; nothing that
- * a dynamic loader does needs many.
- *
- * Return: whether a generation changed.
- */
-static bool number_generations(struct module_map *map)
+static int by_load(const void *a, const void *b)
 {
-	bool changed = false;
+	return loaded_before(a, b) ? -1 : loaded_before(b, a);
+}
 
-	for (size_t i = 0; i < map->count; i++) {
-		struct module *a = &map->items[i];
+/* Return: end of the modules from @first on that are connected by overlaps. */
+static size_t connected_end(const struct module_map *map, size_t first,
+			    uint64_t *ret_end)
+{
+	uint64_t end = map->items[first].end;
+	size_t next = first + 1;
 
-		for (size_t j = i + 1;
-		     j < map->count && map->items[j].start < a->end; j++) {
-			struct module *b = &map->items[j];
-			bool in_order = loaded_before(a, b);
-			struct module *later = in_order ? b : a;
-			uint32_t least = (in_order ? a : b)->generation + 1;
-			uint64_t end = a->end > b->end ? a->end : b->end;
+	for (; next < map->count && map->items[next].start < end; next++)
+		if (map->items[next].end > end)
+			end = map->items[next].end;
+	*ret_end = end;
+	return next;
+}
 
-			if (later->generation < least) {
-				later->generation = least;
-				changed = true;
-			}
-			if (!map->reused || a->start < map->reused_start)
-				map->reused_start = a->start;
-			if (end > map->reused_end)
-				map->reused_end = end;
+/* Sorted by start.  Those that overlap are numbered as they were loaded, so that
+   an address and a generation name one module. */
+static void number_generations(struct module_map *map)
+{
+	size_t next;
+
+	for (size_t first = 0; first < map->count; first = next) {
+		uint64_t start = map->items[first].start, end;
+
+		next = connected_end(map, first, &end);
+		if (next > first + 1) {
+			if (!map->reused)
+				map->reused_start = start;
+			map->reused_end = end;
 			map->reused = true;
 		}
+		qsort(map->items + first, next - first, sizeof(*map->items),
+		      by_load);
+		for (size_t i = first; i < next; i++)
+			map->items[i].generation = (uint32_t)(i - first);
 	}
-	return changed;
+	qsort(map->items, map->count, sizeof(*map->items), by_start);
 }
 
 void module_map_build(struct module_map *ret, struct module *items,
@@ -91,53 +96,121 @@ void module_map_build(struct module_map *ret, struct module *items,
 	for (size_t i = 0; i < count; i++)
 		if (items[i].end - items[i].start > ret->longest)
 			ret->longest = items[i].end - items[i].start;
-	for (int pass = 0; pass < PASSES_MAX && number_generations(ret); pass++)
-		;
+	if (count)
+		number_generations(ret);
+}
+
+/* Return: the first that starts like items[end - 1]. */
+static size_t alike_first(const struct module_map *map, size_t end)
+{
+	uint64_t start = map->items[end - 1].start;
+
+	if (end < 2 || map->items[end - 2].start != start)
+		return end - 1;
+	return start ? upper_bound(map, start - 1) : 0;
+}
+
+/* Return: end of those in [@first, @end), which start alike, that were loaded
+   by @tick. */
+static size_t loaded_end(const struct module_map *map, size_t first,
+			 size_t end, uint64_t tick)
+{
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (map->items[middle].load_tick <= tick)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+/* Return: of those in [@first, @end), which start alike and not above @at, the
+   last one at @at loaded by @tick; before all, the first; NULL if none is. */
+static const struct module *alike_at(const struct module_map *map, size_t first,
+				     size_t end, uint64_t at, uint64_t tick)
+{
+	size_t loaded = loaded_end(map, first, end, tick);
+
+	for (size_t i = loaded; i-- > first;)
+		if (at < map->items[i].end)
+			return &map->items[i];
+	for (size_t i = loaded; i < end; i++)
+		if (at < map->items[i].end)
+			return &map->items[i];
+	return NULL;
+}
+
+/* Return: whether at @tick rather @module than @best was there. */
+static bool is_better(const struct module *module, const struct module *best,
+		      uint64_t tick)
+{
+	if (!best)
+		return true;
+	if (module->load_tick <= tick)
+		return best->load_tick > tick || loaded_before(best, module);
+	return best->load_tick > tick && loaded_before(module, best);
 }
 
 uint64_t module_map_key(const struct module_map *map, uint64_t addr,
 			uint64_t tick)
 {
-	const struct module *best = NULL;
+	const struct module *best = NULL, *module;
 
 	addr = PC_KEY_ADDR(addr);
 	if (!map->reused || addr - 1 < map->reused_start ||
 	    addr > map->reused_end)
 		return addr;
-	for (size_t i = upper_bound(map, addr - 1); i-- > 0;) {
-		const struct module *module = &map->items[i];
-
-		if (addr - 1 - module->start > map->longest)
+	for (size_t first, end = upper_bound(map, addr - 1); end > 0;
+	     end = first) {
+		if (addr - 1 - map->items[end - 1].start > map->longest)
 			break;
-		if (addr - 1 >= module->end)
-			continue;
-		/* The last one loaded by then; before all, the first. */
-		if (!best || (module->load_tick <= tick
-				      ? best->load_tick > tick ||
-						loaded_before(best, module)
-				      : best->load_tick > tick &&
-						loaded_before(module, best)))
+		first = alike_first(map, end);
+		module = alike_at(map, first, end, addr - 1, tick);
+		if (module && is_better(module, best, tick))
 			best = module;
 	}
 	if (!best)
 		return addr;
-	return addr | (uint64_t)(best->generation & 0xffff)
-			      << PC_KEY_ADDR_BITS;
+	return addr | (uint64_t)best->generation << PC_KEY_ADDR_BITS;
+}
+
+/* Return: of those in [@first, @end), which start alike, the one of
+   @generation; NULL if there is none. */
+static const struct module *alike_generation(const struct module_map *map,
+					     size_t first, size_t end,
+					     uint32_t generation)
+{
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		const struct module *module = &map->items[middle];
+
+		if (module->generation == generation)
+			return module;
+		if (module->generation < generation)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return NULL;
 }
 
 const struct module *module_map_find(const struct module_map *map, uint64_t key)
 {
 	uint64_t addr = PC_KEY_ADDR(key);
+	const struct module *module;
 
 	if (!addr)
 		return NULL;
-	for (size_t i = upper_bound(map, addr - 1); i-- > 0;) {
-		const struct module *module = &map->items[i];
-
-		if (addr - 1 - module->start > map->longest)
+	for (size_t first, end = upper_bound(map, addr - 1); end > 0;
+	     end = first) {
+		if (addr - 1 - map->items[end - 1].start > map->longest)
 			break;
-		if (addr - 1 < module->end &&
-		    (module->generation & 0xffff) == PC_KEY_GENERATION(key))
+		first = alike_first(map, end);
+		module = alike_generation(map, first, end,
+					  PC_KEY_GENERATION(key));
+		if (module && addr - 1 < module->end)
 			return module;
 	}
 	return NULL;

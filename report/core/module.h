@@ -31,8 +31,8 @@ struct module_segment {
  * @unload_tick: when it was gone, or MODULE_NEVER_UNLOADED
  * @path:        raw bytes as in the trace, NUL-terminated: for open()
  * @name:        sanitised @path, for people
- * @generation:  0, or one more than the highest of the modules that were at
- *               (part of) this address range before
+ * @generation:  how many of the modules that are connected with it by overlaps
+ *               were loaded before it
  *
  * start < end; load_tick <= unload_tick.
  */
@@ -85,7 +85,8 @@ struct module_map {
 
 /**
  * module_map_build() - sort @items and number their generations
- * @items: @count modules; taken over, must stay valid as long as @ret
+ * @items: @count modules, at most 0x10000; taken over, must stay valid as long
+ *         as @ret
  */
 void module_map_build(struct module_map *ret, struct module *items,
 		      size_t count);

@@ -293,36 +293,6 @@ static size_t join_reloaded(struct module_record *items, size_t count)
 	return kept;
 }
 
-/* Sorted by start.  Leaves out what overlaps with more than
-   RECORDS_OVERLAPS_MAX before it, so that the map's work stays bounded.
-   Return: how many are left. */
-static size_t drop_overlapping(struct records *records, size_t count)
-{
-	struct module_record *items = records->modules.items;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t start = items[i].module.start;
-		size_t overlaps = 0;
-
-		for (size_t j = kept; j-- > 0 && items[j].reach > start &&
-				      overlaps <= RECORDS_OVERLAPS_MAX;)
-			overlaps += items[j].module.end > start;
-		if (overlaps > RECORDS_OVERLAPS_MAX) {
-			module_refuse(records, items[i].offset,
-				      items[i].module.number,
-				      "overlaps with too many others");
-			continue;
-		}
-		items[kept] = items[i];
-		items[kept].reach = items[kept].module.end;
-		if (kept && items[kept - 1].reach > items[kept].reach)
-			items[kept].reach = items[kept - 1].reach;
-		kept++;
-	}
-	return kept;
-}
-
 int records_finish_modules(struct records *records)
 {
 	struct module_record *items = records->modules.items;
@@ -340,7 +310,6 @@ int records_finish_modules(struct records *records)
 	apply_unloads(records);
 	qsort(items, records->modules.count, sizeof(*items), by_load);
 	count = join_reloaded(items, records->modules.count);
-	count = drop_overlapping(records, count);
 	modules = arena_array(&run->arena, count, sizeof(*modules));
 	if (!modules)
 		return -ENOMEM;

@@ -22,7 +22,6 @@ struct source;
 #define RECORDS_ARENA_MAX ((size_t)256 << 20)
 enum {
 	RECORDS_MODULES_MAX = 0xffff, /* generations have 16 bits */
-	RECORDS_OVERLAPS_MAX = 1024,  /* modules at one address */
 	RECORDS_FILES_MAX = 1 << 17,
 };
 
@@ -42,12 +41,11 @@ struct thread_record {
 	const char *name;
 };
 
-/* One MODULE chunk; @piece: by index.  @reach: highest end of it and all that start lower. */
+/* One MODULE chunk; @piece: by index. */
 struct module_record {
 	struct module module;
 	uint32_t piece;
 	uint64_t offset;
-	uint64_t reach;
 };
 
 /* One UNLOAD chunk. */

@@ -94,6 +94,26 @@ static void chain(void **state)
 	assert_int_equal(find(&map, 0x2500, 35), 3);
 }
 
+/* Plugins of different lengths, one after the other at one address, as many as
+   a trace may have. */
+static void plugins(void **state)
+{
+	enum { COUNT = 0xffff };
+	struct module *modules = calloc(COUNT, sizeof(*modules));
+	struct module_map map;
+
+	(void)state;
+	assert_non_null(modules);
+	for (uint32_t i = 0; i < COUNT; i++)
+		modules[i] = make(i + 1, 0x1000, 0x2000 + i % 2, 10 * i,
+				  10 * i + 5);
+	module_map_build(&map, modules, COUNT);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(find(&map, 0x1800, 10 * i + 3), i + 1);
+	assert_int_equal(find(&map, 0x2001, 10 * 40000 + 3), 40000);
+	free(modules);
+}
+
 /* Against the plain definition: of the modules at an address, the last one
    loaded by then, else the first. */
 static void random_modules(void **state)
@@ -150,7 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(plain),          cmocka_unit_test(empty),
 	    cmocka_unit_test(reused),         cmocka_unit_test(chain),
-	    cmocka_unit_test(random_modules),
+	    cmocka_unit_test(plugins),        cmocka_unit_test(random_modules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
