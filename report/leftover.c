@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+/* Those that others send and that end a process.  Not SIGPIPE: a thread gets it
+   by writing, and no other can wait for it. */
+static const int signals[] = {
+	SIGINT,	 SIGTERM, SIGHUP,    SIGQUIT, SIGXCPU,
+	SIGALRM, SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2,
+};
 
 /* A signal knows no caller, so these belong to the process. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -3,8 +3,8 @@
  * Files under temporary names, which must not stay behind when a signal ends
  * the program.
  *
- * A thread waits for SIGINT, SIGTERM, SIGHUP and SIGQUIT, which all others leave
- * to it; it removes what there is and lets the signal end the process.  So no
+ * A thread waits for the signals that others send to end the program, or a
+ * limit of time does, which all other threads leave to it; it removes what there is and lets the signal end the process.  So no
  * signal handler has to get by with what is safe in one.  The exception is a
  * file that is mapped and becomes shorter (SIGBUS).
  */

@@ -66,10 +66,12 @@ static void leave(void)
 	leftover_settle(&named);
 }
 
+static int signal_to_send;
+
 static void be_interrupted(void)
 {
 	leave();
-	kill(getpid(), SIGINT);
+	kill(getpid(), signal_to_send);
 	wait_for_the_end();
 }
 
@@ -97,13 +99,20 @@ static void read_what_became_shorter(void)
 
 static void test_signal(void **state)
 {
-	int status = in_child(be_interrupted);
+	static const int signals[] = { SIGINT,	SIGTERM, SIGXCPU,
+				       SIGALRM, SIGUSR1, SIGUSR2 };
 
 	(void)state;
-	assert_true(WIFSIGNALED(status));
-	assert_int_equal(WTERMSIG(status), SIGINT);
-	assert_false(is_there("new"));
-	assert_true(is_there("named"));
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		int status;
+
+		signal_to_send = signals[i];
+		status = in_child(be_interrupted);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), signals[i]);
+		assert_false(is_there("new"));
+		assert_true(is_there("named"));
+	}
 }
 
 static void test_ignored_signal(void **state)
