@@ -85,6 +85,21 @@ static void spawn(void)
 	leave_a_mark();
 }
 
+/* The child, which is this program, too, is made by one that is big. */
+static void grow_and_spawn(void)
+{
+	char *argv[] = {"ending", "return", NULL};
+	int status = 0;
+	pid_t pid;
+
+	memset(malloc(100 << 20), 1, 100 << 20);
+	if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ))
+		abort();
+	waitpid(pid, &status, 0);
+	if (status != 0)
+		abort();
+}
+
 static void failing_exec(void)
 {
 	char *argv[] = {"x", NULL};
@@ -130,6 +145,8 @@ static void end(const char *how)
 		vfork_and_exec();
 	else if (!strcmp(how, "spawn"))
 		spawn();
+	else if (!strcmp(how, "grow_and_spawn"))
+		grow_and_spawn();
 	else if (!strcmp(how, "abort_caught")) {
 		signal(SIGABRT, jump);
 		if (!setjmp(back))

@@ -123,6 +123,19 @@ def child_processes():
 
 
 @test
+def peaks_of_parent_and_child():
+    """getrusage() gives a spawned child the peak of who made it."""
+    run = Run(["ending", "grow_and_spawn"], record=True,
+              options=["--children"])
+    check_equal(run.status, 0)
+    ours, its = (trace.ends[0]["peak_rss"]
+                 for trace in (run.trace, Trace(run.path + ".1")))
+    check(ours >= 100 << 20, "parent", ours)
+    check(0 < its < 60 << 20, "child", its)
+    run.done()
+
+
+@test
 def killed_children():
     run = Run(["sh", "-c", f"{os.path.join(PROGRAMS, 'steps')} alloc kill;"
                "exit 4"], record=True, options=["--children"])
