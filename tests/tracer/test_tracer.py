@@ -3,6 +3,7 @@
 """Traces programs that know the truth and compares.  Started by run.sh."""
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -542,6 +543,27 @@ def launcher_with_signals_ignored():
     finally:
         p.kill()
     check_equal(Trace(path).ends[0]["status"], 3)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@test
+def launcher_whose_messages_are_too_long():
+    """The status is the program's where the kernel lets nothing be added to the
+    file that standard error is."""
+    directory = tempfile.mkdtemp(prefix="memprof-test-")
+    path = os.path.join(directory, "trace.dat")
+    limit = 1 << 20
+    for program, status in (("exit 7", 7),
+                            ("kill -XFSZ $$", -signal.SIGXFSZ)):
+        with open(os.path.join(directory, "stderr"), "ab") as err:
+            err.truncate(limit)
+            got = subprocess.run(
+                [RECORD, "-o", path, "--", "sh", "-c", program], stderr=err,
+                timeout=PATIENCE, preexec_fn=lambda: resource.setrlimit(
+                    resource.RLIMIT_FSIZE, (limit, limit)))
+            check_equal(os.fstat(err.fileno()).st_size, limit)
+        check_equal(got.returncode, status, program)
+    check_equal(Trace(path).ends[0]["how"], 5)
     shutil.rmtree(directory, ignore_errors=True)
 
 

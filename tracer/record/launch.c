@@ -83,6 +83,7 @@ int launch_run(char *const argv[], struct launch_result *ret)
 		return errno;
 	if (ret->pid == 0)
 		run_child(argv, error, &start);
+	signal(SIGXFSZ, SIG_IGN); /* a file too long already is one for errno */
 	wait_for_end(&set, ret);
 	err = *error;
 	munmap(error, sizeof(*error));
