@@ -119,8 +119,8 @@ static uint64_t take_part(uint64_t factor, uint64_t fraction, ptrdiff_t places)
 	       fraction * (factor % whole) / whole;
 }
 
-/* Safety: pure.  A number and a unit.  Return: whether what is up to @end is
-   that. */
+/* Safety: pure.  A number above 0 and a unit.  Return: whether what is up to @end
+   is that, the first of its kind. */
 static bool parse_amount(const char *value, const char *end,
 			 struct rotate *ret)
 {
@@ -128,6 +128,7 @@ static bool parse_amount(const char *value, const char *end,
 	const char *p = read_digits(value, end, &amount), *point = p;
 	const struct unit *unit;
 	ptrdiff_t places = 0;
+	uint64_t *place;
 
 	if (!p || p == value)
 		return false;
@@ -143,7 +144,10 @@ static bool parse_amount(const char *value, const char *end,
 	    __builtin_add_overflow(
 		amount, take_part(unit->factor, fraction, places), &amount))
 		return false;
-	*(unit->is_time ? &ret->ns : &ret->bytes) = amount;
+	place = unit->is_time ? &ret->ns : &ret->bytes;
+	if (!amount || *place)
+		return false;
+	*place = amount;
 	return true;
 }
 

@@ -20,8 +20,8 @@ bool values_parse_number(const char *value, uint64_t max, uint64_t *ret);
 /* Seconds, with or without a fraction, more than 0 and up to 100,000,000. */
 bool values_parse_seconds(const char *value, uint64_t *ret_ns);
 
-/* A size or a time, or both with a comma between: a number, which has a
-   fraction only where it has a unit, and that. */
+/* A size or a time, or both with a comma between: a number more than 0, which
+   has a fraction only where it has a unit, and that. */
 bool values_parse_rotate(const char *value, struct rotate *ret);
 
 /* "off" to "trace". */

@@ -350,7 +350,9 @@ def options_that_set_variables():
                    "--duration=1m", "--rotate=", "--rotate=M", "--rotate=1x",
                    "--rotate=1M,", "--rotate=1.5", "--rotate=1.M",
                    "--rotate=.5M", "--rotate=1.0000000001M",
-                   "--rotate=18446744073709551615.5M"):
+                   "--rotate=18446744073709551615.5M", "--rotate=0",
+                   "--rotate=0.0001k", "--rotate=1,1", "--rotate=1m,1h",
+                   "--rotate=1,1m,1"):
         status, _, err = launch("-o", path, option, "true", cwd=directory)
         check_equal(status, 125, option)
         check("--" in err, err)
