@@ -466,6 +466,18 @@ static int keep_chains(struct pipeline *pipeline, struct diag *diag)
 	return status;
 }
 
+/* Says which file it was that did not fit. */
+static void explain_chains(int status, struct diag *diag)
+{
+	if (!diag->text[0] && (status == -EFBIG || status == -ENOSPC ||
+			       status == -EDQUOT))
+		diag_set(diag, status, source_scratch_directory(),
+			 DIAG_NO_OFFSET,
+			 "no room for how chains of realloc end: %s "
+			 "(TMPDIR names another directory)",
+			 strerror(-status));
+}
+
 /* The files of what the first stacks are made of will be needed.  Those of what
    none of them goes through wait until an address in them is shown. */
 static void open_symbols(struct pipeline *pipeline)
@@ -534,6 +546,8 @@ int pipeline_run(struct pipeline *pipeline, struct diag *diag)
 	for (enum stage stage = STAGE_PASS;
 	     status == 0 && stage <= STAGE_PEAK_SUMS; stage++)
 		status = run_stage(pipeline, stage, diag);
+	if (needs & NEED_CHAINS)
+		explain_chains(status, diag);
 	if (status == 0 && ordered)
 		status = ordered_pass(pipeline, diag);
 	progress_clear(&pipeline->progress);

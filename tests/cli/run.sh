@@ -657,6 +657,7 @@ test_places() {
 	expect disk-full-json "memprof-report --as groups t.dat >/dev/full"
 	expect disk-full-drawing "memprof-report --as flamegraph t.dat >/dev/full"
 	expect file-too-large "(ulimit -f 1; memprof-report --as flamegraph -o large.svg t.dat); ls -A | grep large"
+	expect chains-too-large "(ulimit -f 1; TMPDIR=. memprof-report --view chain_length_min=2 --as tree t.dat)"
 	expect report-too-large "(ulimit -f 1; memprof-report -o large t.dat); ls -A | grep large"
 	expect device memprof-report /dev/null
 	# Nothing of the report may be taken for the closed standard error.
