@@ -7,23 +7,47 @@
 #include "tracer/sys.h"
 #include "tracer/text.h"
 
-/*
- * A program that outlives memprof-record has a name that leads to nothing, or,
- * once the process ID is used again, to a file of somebody else.
- * Safety: system call.
- */
-static bool is_there(const char *name)
+/* Safety: system call.  Whether the link @name, in /proc, leads to
+   memprof-record's memory. */
+static bool is_memory(const char *name)
 {
 	static const char memory[] = "/memfd:" ANNOUNCE_MEMORY;
 	const ssize_t len = sizeof(memory) - 1;
 	char found[sizeof(memory)];
 
-	if (!name[0])
-		return false;
-	if (strncmp(name, "/proc/", 6) != 0)
-		return true;
 	return sys_readlink(name, found, sizeof(found)) >= len &&
 	       memcmp(found, memory, (size_t)len) == 0;
+}
+
+/* Safety: pure. */
+static bool is_in_proc(const char *name)
+{
+	return strncmp(name, "/proc/", 6) == 0;
+}
+
+/*
+ * Opens the file to be appended to.  What a name in /proc led to is asked of
+ * the open file: to a program that outlives memprof-record it may be a file of
+ * somebody else, a trace that is being completed, or, once the process ID is
+ * used again, anything.
+ *
+ * Safety: system calls.  Return: a descriptor, or negative.
+ */
+static int open_names(void)
+{
+	char buf[32];
+	struct text path = text_init(buf, sizeof(buf));
+	int fd = sys_open(options.name_file,
+			  O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0);
+
+	if (fd < 0 || !is_in_proc(options.name_file))
+		return fd;
+	text_add(&path, "/proc/self/fd/");
+	text_add_int(&path, fd);
+	if (is_memory(buf))
+		return fd;
+	sys_close(fd);
+	return -1;
 }
 
 void announce_trace(uint64_t trace_id, const char *path)
@@ -32,9 +56,9 @@ void announce_trace(uint64_t trace_id, const char *path)
 	struct text text = text_init(entry, sizeof(entry));
 	int fd;
 
-	if (!is_there(options.name_file))
+	if (!options.name_file[0])
 		return;
-	fd = sys_open(options.name_file, O_WRONLY | O_APPEND | O_CLOEXEC, 0);
+	fd = open_names();
 	if (fd < 0)
 		return;
 	text_add_char(&text, '\0');
@@ -50,6 +74,8 @@ bool announce_has_others(void)
 {
 	struct stat st;
 
-	return is_there(options.name_file) &&
+	return options.name_file[0] &&
+	       (!is_in_proc(options.name_file) ||
+		is_memory(options.name_file)) &&
 	       sys_stat(options.name_file, &st) == 0 && st.st_size > 0;
 }

@@ -44,6 +44,7 @@ char *names_take(struct names *names, size_t *ret_len)
 	if (!text)
 		fail(EXIT_OWN_FAILURE, "trace names", ENOMEM);
 	len = pread(names->fd, text, size > 0 ? (size_t)size : 0, 0);
+	close(names->fd);
 	if (names->is_on_disk)
 		unlink(names->path);
 	*ret_len = len > 0 ? (size_t)len : 0;

@@ -24,9 +24,8 @@ struct names {
 void names_open(struct names *ret);
 
 /*
- * Reads what tracers have written, and removes the file from the disk.  It
- * stays open: programs that go on may write to it by a name with the number of
- * the descriptor, which must not become that of a trace.
+ * Reads what tracers have written, and lets go of the file.  Programs that go
+ * on have its name and find that it leads elsewhere.
  *
  * Safety: single thread; allocates, ends the process without memory.
  * Return: @ret_len bytes and then a zero; the caller's.
