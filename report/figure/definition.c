@@ -108,8 +108,9 @@ const struct definition definitions[] = {
 	{ "peak_rss", "Peak resident memory",
 	  "The most that the kernel counted for the whole process (its high "
 	  "water mark: VmHWM, or ru_maxrss of a process that was killed) up to "
-	  "the end of the run; the curve of resident memory is of samples, "
-	  "between which it can have been higher. The largest sample where that is more, since the kernel "
+	  "the end of the run, the tracer's own 2 to 7 MiB included; the curve "
+	  "of resident memory is of samples, between which it can have been "
+	  "higher. The largest sample where that is more, since the kernel "
 	  "counts in batches, or where the run's end is not in the trace." },
 	{ "highest_sample", "Highest sample",
 	  "The sample of the process's mappings (/proc/PID/smaps) with the "
