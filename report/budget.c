@@ -362,13 +362,18 @@ size_t budgets_count(const struct pipeline *pipeline, size_t *ret_failed)
 	return counts.all;
 }
 
+/**
+ * struct printing - lines on what failed
+ * @trace: that it is about, NULL if there is no other
+ */
 struct printing {
 	const struct spec *spec;
+	const char *trace;
 	FILE *out;
 	size_t count;
 };
 
-/* "SPEC:7: [view NAME]: fail_if: …"; --view has neither lines nor sections. */
+/* "SPEC:7: [view NAME]: fail_if: … in TRACE"; --view has neither lines nor sections. */
 static void print_failed(void *context, const struct outcome *outcome)
 {
 	struct printing *printing = context;
@@ -384,13 +389,19 @@ static void print_failed(void *context, const struct outcome *outcome)
 		fprintf(out, "%u: [%s%s]:", (unsigned)outcome->line,
 			outcome->view ? "view " : "report",
 			outcome->view ? outcome->view->name : "");
-	fprintf(out, " fail_if: %s: it is %s\n", outcome->budget->text, text);
+	fprintf(out, " fail_if: %s: it is %s%s%s\n", outcome->budget->text,
+		text, printing->trace ? " in " : "",
+		printing->trace ? printing->trace : "");
 	printing->count++;
 }
 
 size_t budgets_check(const struct pipeline *pipeline, FILE *out)
 {
-	struct printing printing = { .spec = pipeline->spec, .out = out };
+	struct printing printing = {
+		.spec = pipeline->spec,
+		.trace = pipeline->is_only ? NULL : pipeline->run.trace_path,
+		.out = out,
+	};
 
 	visit_all(pipeline, print_failed, &printing);
 	return printing.count;

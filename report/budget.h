@@ -39,7 +39,8 @@ int budgets_parse(struct budgets *ret, enum budget_subject subject,
 size_t budgets_count(const struct pipeline *pipeline, size_t *ret_failed);
 
 /* Writes a line to @out for each condition of the spec that holds now that the
-   trace has been read.  Return: how many do. */
+   trace has been read; it names the trace where there are several.  Return: how
+   many do. */
 size_t budgets_check(const struct pipeline *pipeline, FILE *out);
 
 /**

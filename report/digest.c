@@ -70,7 +70,8 @@ static void print_totals(const struct pipeline *pipeline, FILE *out)
 		 totals->live_count == 1 ? "" : "s");
 	print_bytes(out, "leaked", totals->live_bytes, detail);
 	units_format_count(number, sizeof(number), totals->freed_count);
-	snprintf(detail, sizeof(detail), ", %s frees", number);
+	snprintf(detail, sizeof(detail), ", %s free%s", number,
+		 totals->freed_count == 1 ? "" : "s");
 	print_count(out, "allocations", totals->allocated_count, detail);
 	units_format_ratio(number, sizeof(number),
 			   scope_ratio(totals->temporary_count,
@@ -256,19 +257,22 @@ void digest_check(const struct pipeline *pipeline, FILE *out)
 {
 	const struct run *run = &pipeline->run;
 	const struct engine_totals *totals = engine_totals(pipeline->engine);
+	char bytes[UNITS_TEXT_SIZE], lost[UNITS_TEXT_SIZE];
+	char events[UNITS_TEXT_SIZE];
 
+	units_format_count(bytes, sizeof(bytes), run->damaged_bytes);
+	units_format_count(lost, sizeof(lost), run->events_lost);
+	units_format_count(events, sizeof(events), totals->events);
 	if (run->damage.count)
-		fprintf(out, "%s: damaged: %zu finding%s, %" PRIu64
-			" bytes skipped, %" PRIu64 " events read\n",
+		fprintf(out,
+			"%s: damaged: %zu finding%s, %s bytes skipped, %s "
+			"events read\n",
 			run->trace_path, run->damage.count,
-			plural(run->damage.count), run->damaged_bytes,
-			totals->events);
+			plural(run->damage.count), bytes, events);
 	else
-		fprintf(out, "%s: %s: %" PRIu64 " events, %" PRIu64
-			" lost by the tracer, ended: %s\n",
-			run->trace_path,
-			soundness(pipeline),
-			totals->events, run->events_lost,
+		fprintf(out,
+			"%s: %s: %s events, %s lost by the tracer, ended: %s\n",
+			run->trace_path, soundness(pipeline), events, lost,
 			summary_end_text(&pipeline->scope));
 }
 

@@ -318,18 +318,37 @@ static size_t lost_count(const struct family *family)
 	return lost;
 }
 
-/* Return: what stands above the table of the page; NULL when out of memory. */
-static const char *caption(struct family *family)
+/* Return: the first of those with the highest peak; there is one. */
+static const struct family_member *highest_get(const struct family *family)
 {
 	const struct family_member *items = family->members.items;
 	const struct family_member *highest = items;
-	char peak[UNITS_TEXT_SIZE], date[UNITS_TEXT_SIZE];
-	size_t lost = lost_count(family);
-	const char *text;
 
 	for (size_t i = 1; i < family->members.count; i++)
 		if (items[i].peak_bytes > highest->peak_bytes)
 			highest = &items[i];
+	return highest;
+}
+
+void family_print_highest(const struct family *family, FILE *out)
+{
+	const struct family_member *highest = highest_get(family);
+	char peak[UNITS_TEXT_SIZE];
+
+	units_format_bytes(peak, sizeof(peak), highest->peak_bytes);
+	fprintf(out, "  highest peak %s: %s (%s)\n", peak,
+		text_basename(highest->program), highest->report);
+}
+
+/* Return: what stands above the table of the page; NULL when out of memory. */
+static const char *caption(struct family *family)
+{
+	const struct family_member *items = family->members.items;
+	const struct family_member *highest = highest_get(family);
+	char peak[UNITS_TEXT_SIZE], date[UNITS_TEXT_SIZE];
+	size_t lost = lost_count(family);
+	const char *text;
+
 	units_format_bytes(peak, sizeof(peak), highest->peak_bytes);
 	units_format_date(date, sizeof(date), items->start_ns);
 	text = arena_printf(&family->arena,

@@ -7,6 +7,7 @@
 #define REPORT_FAMILY_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "report/core/arena.h"
 
@@ -33,6 +34,9 @@ void family_done(struct family *family);
 /* A run was reported, in the directory @name.  Return: 0 or -ENOMEM. */
 int family_add(struct family *family, const struct pipeline *pipeline,
 	       const char *name);
+
+/* Writes a line on the run with the highest peak; there must be one. */
+void family_print_highest(const struct family *family, FILE *out);
 
 /* Writes processes.json and the pages of @spec into @directory, which exists.
    Return: 0 or negative errno, @diag filled. */

@@ -292,6 +292,7 @@ static int report_all(const struct cli *cli, const struct spec *spec)
 		complain(&diag);
 		result = worse(result, STATUS_USAGE);
 	} else if (family.members.count > 1 && !cli->quiet) {
+		family_print_highest(&family, stdout);
 		digest_print_pages(spec, output_directory(cli, spec), stdout);
 	}
 	family_done(&family);

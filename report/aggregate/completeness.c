@@ -41,6 +41,18 @@ static void notes_add(struct notes *notes, enum figure_severity severity,
 		notes->failed = true;
 }
 
+/* Return: "4,482", owned by the arena; "" when out of memory, which the note
+   then runs out of as well. */
+static const char *count_text(struct arena *arena, uint64_t count)
+{
+	char text[UNITS_TEXT_SIZE];
+	const char *copy;
+
+	units_format_count(text, sizeof(text), count);
+	copy = arena_printf(arena, "%s", text);
+	return copy ? copy : "";
+}
+
 static void note_damage(struct notes *notes)
 {
 	const struct run *run = notes->scope->run;
@@ -181,9 +193,12 @@ static void note_freed_unseen(struct notes *notes, uint64_t count)
 			      : "in a missing piece";
 	notes_add(notes, FIGURE_INFO,
 		  arena_printf(notes->scope->arena,
-			       "%" PRIu64 " blocks were freed %s, since their "
-			       "addresses are allocated again later",
-			       count, when));
+			       count == 1 ? "%s block was freed %s, since its "
+					    "address is allocated again later"
+					  : "%s blocks were freed %s, since "
+					    "their addresses are allocated "
+					    "again later",
+			       count_text(notes->scope->arena, count), when));
 }
 
 /* Of which pieces of the run the trace consists. */
@@ -212,10 +227,15 @@ static void note_pieces(struct notes *notes)
 	    totals->unmatched_frees)
 		notes_add(notes, FIGURE_INFO,
 			  arena_printf(arena,
-				       "%" PRIu64 " frees are of blocks "
-				       "inherited from the process that forked "
-				       "this one",
-				       totals->unmatched_frees));
+				       totals->unmatched_frees == 1
+					       ? "%s free is of a block "
+						 "inherited from the process "
+						 "that forked this one"
+					       : "%s frees are of blocks "
+						 "inherited from the process "
+						 "that forked this one",
+				       count_text(arena,
+						  totals->unmatched_frees)));
 }
 
 /* What the trace has only in sums: the peak is not exact. */
@@ -242,10 +262,46 @@ static void note_culled(struct notes *notes)
 	if (totals->culled_astride)
 		notes_add(notes, FIGURE_INFO,
 			  arena_printf(arena,
-				       "%" PRIu64 " culled allocations may "
-				       "belong to the phase before the one "
-				       "that they are counted in",
-				       totals->culled_astride));
+				       totals->culled_astride == 1
+					       ? "%s culled allocation may "
+						 "belong to the phase before "
+						 "the one that it is counted in"
+					       : "%s culled allocations may "
+						 "belong to the phase before "
+						 "the one that they are "
+						 "counted in",
+				       count_text(arena,
+						  totals->culled_astride)));
+}
+
+/* Allocations and frees whose other half is not there. */
+static void note_unpaired(struct notes *notes)
+{
+	const struct run *run = notes->scope->run;
+	const struct engine_totals *totals = engine_totals(notes->scope->engine);
+	uint64_t overwritten = totals->overwritten - totals->overwritten_in_gap;
+	struct arena *arena = notes->scope->arena;
+
+	if (totals->overwritten > totals->overwritten_in_gap)
+		notes_add(notes, FIGURE_WARNING,
+			  arena_printf(arena,
+				       "%s allocation%s at an address whose "
+				       "earlier block was never seen freed",
+				       count_text(arena, overwritten),
+				       overwritten == 1 ? " was" : "s were"));
+	if (totals->unmatched_frees &&
+	    !(run->piece_count && run->pieces[0].parent_run))
+		notes_add(notes, FIGURE_INFO,
+			  arena_printf(arena,
+				       totals->unmatched_frees == 1
+					       ? "%s free of a block whose "
+						 "allocation is not in the "
+						 "trace"
+					       : "%s frees of blocks whose "
+						 "allocation is not in the "
+						 "trace",
+				       count_text(arena,
+						  totals->unmatched_frees)));
 }
 
 static void note_losses(struct notes *notes)
@@ -257,15 +313,16 @@ static void note_losses(struct notes *notes)
 	if (run->events_lost)
 		notes_add(notes, FIGURE_WARNING,
 			  arena_printf(arena,
-				       "The tracer could not record %" PRIu64
-				       " events",
-				       run->events_lost));
+				       "The tracer could not record %s event%s",
+				       count_text(arena, run->events_lost),
+				       run->events_lost == 1 ? "" : "s"));
 	if (run->events_declared > totals->events && !run->damage.count)
 		notes_add(notes, FIGURE_WARNING,
 			  arena_printf(arena,
-				       "The tracer counted %" PRIu64 " events, "
-				       "the trace holds %" PRIu64,
-				       run->events_declared, totals->events));
+				       "The tracer counted %s events, "
+				       "the trace holds %s",
+				       count_text(arena, run->events_declared),
+				       count_text(arena, totals->events)));
 	if (run->is_running)
 		notes_add(notes, FIGURE_WARNING,
 			  "The program was running when the trace was read: "
@@ -276,6 +333,11 @@ static void note_losses(struct notes *notes)
 			  "The trace has no end record: the program was "
 			  "killed, or the file was copied while it ran. Live "
 			  "blocks are shown as leaked");
+	else if (run->end == RUN_END_STOPPED)
+		notes_add(notes, FIGURE_WARNING,
+			  "Recording was stopped and the program went on: "
+			  "this is how things were at that moment. Live blocks "
+			  "are shown as leaked");
 	if (run->end == RUN_END_EXEC)
 		notes_add(notes, FIGURE_WARNING,
 			  arena_printf(arena,
@@ -286,8 +348,10 @@ static void note_losses(struct notes *notes)
 	if (run->live_events)
 		notes_add(notes, FIGURE_INFO,
 			  arena_printf(arena,
-				       "%" PRIu64 " events were %s (%s)",
-				       run->live_events,
+				       "%s event%s %s (%s)",
+				       count_text(arena, run->live_events),
+				       run->live_events == 1 ? " was"
+							     : "s were",
 				       run->is_running
 					       ? "still in the program's "
 						 "buffers"
@@ -295,21 +359,7 @@ static void note_losses(struct notes *notes)
 						 "the program left behind",
 				       run->live_path ? run->live_path
 						      : run->trace_path));
-	if (totals->overwritten > totals->overwritten_in_gap)
-		notes_add(notes, FIGURE_WARNING,
-			  arena_printf(arena,
-				       "%" PRIu64 " allocations were at an "
-				       "address whose earlier block was never "
-				       "seen freed",
-				       totals->overwritten -
-					       totals->overwritten_in_gap));
-	if (totals->unmatched_frees &&
-	    !(run->piece_count && run->pieces[0].parent_run))
-		notes_add(notes, FIGURE_INFO,
-			  arena_printf(arena,
-				       "%" PRIu64 " frees of blocks whose "
-				       "allocation is not in the trace",
-				       totals->unmatched_frees));
+	note_unpaired(notes);
 	if (!totals->allocated_count)
 		notes_add(notes, FIGURE_WARNING,
 			  "The trace holds no allocation: the program made "
@@ -446,6 +496,11 @@ const char *completeness_text(const struct scope *scope)
 	if (run->end == RUN_END_EXEC)
 		return "up to where the program replaced itself; "
 		       "memprof-record --children traces what it became, too";
+	if (run->end == RUN_END_STOPPED)
+		return "complete up to where recording was stopped";
+	if (!(off > 0) && run->piece_count && run->pieces[0].has_gap)
+		return "complete since recording began; the process had run "
+		       "for a while before";
 	if (!(off > 0))
 		return "complete";
 	units_format_seconds(text, sizeof(text), off);

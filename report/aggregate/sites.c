@@ -109,17 +109,21 @@ static const struct site_table {
 	const char *title;
 	const char *main_key;
 	const char *share_label;
+	const char *whose; /* of which call sites there are rows */
 } site_tables[SITE_COST_COUNT] = {
 	[SITE_PEAK_BYTES] = { "Top call sites at the peak", "peak_bytes",
-			      "Of the peak" },
+			      "Of the peak",
+			      " with bytes alive at the peak" },
 	[SITE_LEAKED_BYTES] = { "Top call sites by leaked bytes",
-				"leaked_bytes", "Of all leaked" },
+				"leaked_bytes", "Of all leaked",
+				" with leaked bytes" },
 	[SITE_ALLOCATED_BYTES] = { "Top call sites by allocated bytes",
-				   "allocated_bytes", "Of all allocated" },
+				   "allocated_bytes", "Of all allocated", "" },
 	[SITE_ALLOCATIONS] = { "Top call sites by number of allocations",
-			       "allocations", "Of all allocations" },
+			       "allocations", "Of all allocations", "" },
 	[SITE_TEMPORARY] = { "Top call sites by temporary allocations",
-			     "temporary", "Of all temporary" },
+			     "temporary", "Of all temporary",
+			     " with temporary allocations" },
 };
 
 /* Return: the columns of a table by @cost, owned by the arena; NULL when out of
@@ -219,8 +223,8 @@ const struct figure *sites_top(const struct sites *sites,
 		return figure;
 	units_format_count(shown, sizeof(shown), figure->table.row_count);
 	units_format_count(all, sizeof(all), total);
-	figure->caption = arena_printf(scope->arena, "%s of %s call sites",
-				       shown, all);
+	figure->caption = arena_printf(scope->arena, "%s of %s call sites%s",
+				       shown, all, site_tables[cost].whose);
 	return figure;
 }
 

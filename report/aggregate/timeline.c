@@ -222,9 +222,9 @@ const struct figure *timeline_of_run(const struct scope *scope)
 	figure->id = "timeline";
 	figure->title = "Memory over time";
 	if (totals->peak_rss || scope->run->memory_count)
-		figure->caption = "Live bytes and blocks are of every event; "
-				  "resident memory is of samples that the "
-				  "tracer took on the way";
+		figure->caption = "Live bytes and blocks are computed from "
+				  "every event; resident memory is sampled "
+				  "now and then";
 	return figure;
 }
 

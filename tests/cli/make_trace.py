@@ -216,10 +216,12 @@ def thread():
                   string("app")))
 
 
-def end(count, is_last=True, tick=0, program=""):
+def end(count, is_last=True, tick=0, program="", is_stopped=False):
     how, status, tick = (1, 3, END) if is_last else (8, -1, tick)
     if program:
         how, status = 6, -1
+    if is_stopped:
+        how, status = 9, -1
     return chunk(8, struct.pack("<IiQQQQQQ", how, status, tick, tick,
                                 REALTIME + tick - START, count, 0, 9 << 20) +
                  string(program), first=tick)
@@ -285,6 +287,8 @@ def main():
     parser.add_argument("--gap", action="store_true",
                         help="the process ran unrecorded before the piece")
     parser.add_argument("--exec", default="", help="what it becomes at the end")
+    parser.add_argument("--stopped", action="store_true",
+                        help="recording was, and the program went on")
     parser.add_argument("--bomb", type=int, default=0, metavar="COUNT",
                         help="instead, so many allocations with stacks "
                         "that only a compressor thinks of")
@@ -301,7 +305,8 @@ def main():
                   (bomb(options.bomb) if options.bomb else
                    chunk(2, e.data, 1, START, e.tick, e.count)) +
                   (marks() if options.marks else b"") +
-                  end(options.bomb or e.count, is_last, e.tick, options.exec))
+                  end(options.bomb or e.count, is_last, e.tick, options.exec,
+                      options.stopped))
 
 
 if __name__ == "__main__":

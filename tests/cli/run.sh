@@ -102,6 +102,8 @@ make_inputs() {
 	python3 "$root/tests/cli/make_trace.py" --marks marks.dat
 	python3 "$root/tests/cli/make_trace.py" --maps maps.dat
 	python3 "$root/tests/cli/make_trace.py" --exec /bin/next exec.dat
+	python3 "$root/tests/cli/make_trace.py" --stopped stopped.dat
+	python3 "$root/tests/cli/make_trace.py" --piece 0 --gap late0.dat
 	python3 "$root/tests/cli/make_trace.py" --bomb 60 bomb.dat
 	for piece in 0 1 2; do
 		python3 "$root/tests/cli/make_trace.py" --piece $piece p$piece.dat
@@ -244,10 +246,16 @@ test_pieces() {
 	status 0 "! grep -q 'Recording was off' missing/index.html"
 	expect pieces-gap "memprof-report --as summary p0.dat gap1.dat |
 		sed -n '/\"completeness\"/,/ ]/p'"
+	# What is said where recording was not on for all of the run.
+	expect stopped "memprof-report -o stopped stopped.dat | grep -E 'ended|trace '
+		sed -n '/\"completeness\"/,/ ]/p' stopped/summary.json"
+	expect late "memprof-report -o late late0.dat p1.dat p2.dat | grep trace
+		sed -n '/\"completeness\"/,/ ]/p' late/summary.json"
 	expect exec-digest "memprof-report -o exec exec.dat | grep -E 'ended|trace '"
 	# What a process became stands below it; where it is not given, that is said.
 	expect exec-next "memprof-report -o next exec.dat t.dat; sed -n '5,/^\$/p' next/report.md
 		sed -n '/^| Command/,/^\$/p' next/report.md"
+	status 0 "grep -q '<th[^>]* style=\"--hang:2ch\"><span[^>]*>↪ app' next/index.html"
 	expect exec-lost "memprof-report -o lost t.dat exec.dat; grep '2 runs' lost/report.md"
 	expect two-runs memprof-report --as tree p0.dat t.dat
 	status 0 "memprof-report --quiet -o pieces p0.dat p1.dat p2.dat && test -s pieces/index.html"
@@ -555,7 +563,7 @@ test_specs() {
 		sed -n '/limits/,/^ \]/p' limits/summary.json; sed -n '3,9p' limits/report.md;
 		sed -n '/^### Limits/,/^### /p' limits/report.md;
 		tr -d '\\n' <limits/index.html | grep -c 'Failed in view a: groups'"
-	status 1 "memprof-report --quiet --spec limits.ini -o limits t.dat marks.dat"
+	expect limits-traces memprof-report --quiet --spec limits.ini -o limits t.dat marks.dat
 	expect limits-processes "grep failed limits/processes.json; sed -n '/^| Command/,/^\$/p' limits/report.md"
 	# What a spec does not say is as in the built-in one, views too.
 	expect spec-no-views "memprof-report -q --spec only-fail.ini -o only t.dat; ls only"

@@ -63,6 +63,33 @@ static bool is_said(const struct cell *heading, const char *detail)
 	       strncmp(heading->text, detail, strlen(detail)) == 0;
 }
 
+/* Return: how wide the spaces and the sign are that a row below another begins
+   with, 0 if there is no sign: in characters. */
+static size_t sign_width(const char *text)
+{
+	static const char space[] = "\xc2\xa0";
+	static const char branch[] = "\xe2\x94\x94 ";
+	static const char arrow[] = "\xe2\x86\xaa ";
+	size_t width = 0;
+
+	for (; strncmp(text, space, strlen(space)) == 0; width++)
+		text += strlen(space);
+	if (strncmp(text, branch, strlen(branch)) == 0 ||
+	    strncmp(text, arrow, strlen(arrow)) == 0)
+		return width + 2;
+	return 0;
+}
+
+/* Further lines of a long heading stand below its text, not below its sign. */
+static void hang_attr(struct html *html, const struct cell *heading)
+{
+	size_t width =
+		heading->kind == CELL_TEXT ? sign_width(heading->text) : 0;
+
+	if (width)
+		html_attr_printf(html, "style", "--hang:%zuch", width);
+}
+
 /* What names the row, and where it is, in small letters below. */
 static void heading_write(struct html *html, const struct figure_table *table,
 			  const struct table_layout *layout,
@@ -73,6 +100,7 @@ static void heading_write(struct html *html, const struct figure_table *table,
 	html_open(html, "th",
 		  column_class(&table->columns[layout->heading]));
 	html_attr(html, "scope", "row");
+	hang_attr(html, &row[layout->heading]);
 	if (row[layout->heading].kind == CELL_STACK)
 		html_stack_site(html, row[layout->heading].stack);
 	else if (row[layout->heading].kind == CELL_TEXT &&
