@@ -25,7 +25,12 @@
 #include "report/symbol/symbol.h"
 #include "report/trees.h"
 
-enum { TOP_ROWS = 20, PAGE_MARKS = 100, PAGE_MAPPINGS = 30 };
+enum {
+	TOP_ROWS = 20,
+	PAGE_MARKS = 100,
+	PAGE_MAPPINGS = 30,
+	PAGE_SAMPLES_MIN = 4, /* of memory, for a chart */
+};
 
 /**
  * struct artifacts - figures made so far
@@ -98,7 +103,8 @@ static void keep_residency(struct artifacts *artifacts)
 
 	if (!scope->run->memory_count)
 		return;
-	if (scope->run->memory_count > 1)
+	/* Of fewer a chart shows less than the table. */
+	if (scope->run->memory_count >= PAGE_SAMPLES_MIN)
 		keep(artifacts, residency_series(scope));
 	keep(artifacts, residency_table(scope));
 	keep(artifacts, residency_mappings(scope, PAGE_MAPPINGS));

@@ -103,6 +103,23 @@ def many_names():
 
 
 @test
+def a_chart_of_enough_samples():
+    """Of few the pages have the table alone."""
+    for made in (run()[0], run_sampled("5000")[0]):
+        report = os.path.join(made.dir, "report")
+        subprocess.run([os.path.join(BUILD, "memprof-report"), "--quiet",
+                        "-o", report, made.path], check=True)
+        with open(os.path.join(report, "report.md")) as page:
+            text = page.read()
+        count = len(made.trace.samples)
+        check_equal("by kind](residency.svg)" in text, count >= 4, count)
+        check_equal(os.path.exists(os.path.join(report, "residency.svg")),
+                    count >= 2, count)
+        check("| Resident memory |" in text, text)
+        made.done()
+
+
+@test
 def a_report_agrees():
     made, path = run_sampled("5000")
     samples = made.trace.samples
