@@ -195,10 +195,8 @@ int view_add_culled(void *context, const struct culled *culled)
 	return status;
 }
 
-/* Return: what the engine has of the allocations of a group that @wanted is
-   about. */
-static struct view_group group_of(const struct group *from,
-				  enum filter_wanted wanted)
+struct view_group view_group_of(const struct group *from,
+				enum filter_wanted wanted)
 {
 	bool is_all = wanted == FILTER_ALL;
 	const struct group_extent *extent = is_all ? &from->all : &from->freed;
@@ -240,7 +238,7 @@ int view_settle(struct view *view, const struct groups *groups)
 		if (view->wanted == FILTER_FREED &&
 		    !groups->items[i].freed_count)
 			continue;
-		*to = group_of(&groups->items[i], view->wanted);
+		*to = view_group_of(&groups->items[i], view->wanted);
 		totals->count += to->count;
 		totals->bytes += to->bytes;
 		totals->leaked_count += to->leaked_count;

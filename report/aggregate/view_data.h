@@ -91,6 +91,11 @@ uint64_t view_group_value(const struct run *run, enum group_value value,
 			  const struct view_group *matched,
 			  const struct group *all);
 
+/* Return: what the engine has of the allocations of group @from that @wanted is
+   about: all, or those that were freed. */
+struct view_group view_group_of(const struct group *from,
+				enum filter_wanted wanted);
+
 /* Return: rows that must be known to print those asked for. */
 uint64_t view_rows_kept(const struct view_options *options);
 

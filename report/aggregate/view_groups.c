@@ -275,18 +275,7 @@ static void add_group(struct table_maker *table, const struct scope *scope,
 		      const struct view_group *matched,
 		      const struct group *group)
 {
-	const struct view_group all = {
-		.count = group->allocated_count,
-		.bytes = group->allocated_bytes,
-		.usable = group->all.usable_bytes,
-		.leaked_count = group->allocated_count - group->freed_count,
-		.leaked_bytes = group->allocated_bytes - group->freed_bytes,
-		.temporary_count = group->temporary_count,
-		.first_tick = group->all.first_tick,
-		.last_tick = group->all.last_tick,
-		.min_size = group->all.min_size,
-		.max_size = group->all.max_size,
-	};
+	const struct view_group all = view_group_of(group, FILTER_ALL);
 
 	table_row(table);
 	add_group_half(table, scope, matched);
